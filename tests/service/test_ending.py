@@ -22,13 +22,14 @@ pytestmark = pytest.mark.slow
 
 SLOW = """
 import sys, time
-from runcard.service import app, books
+from runcard.service import app
+from runcard.service.routes import cards
 from runcard.service.audit import log
 
 def minutes(*_):
     time.sleep(120)
 
-books.make_book = minutes
+cards.make_book = minutes
 make_app = app.make_app
 
 def slow_app(settings):

@@ -12,9 +12,8 @@ from tests.service.conftest import service
 from runcard.city import City, Link, Node
 from runcard.errors import AuditError, NotConvergedError, RuncardError
 from runcard.plan.file import save
-from runcard.plan.plan import solve
+from runcard.plan.plan import Plan, solve
 from runcard.service.audit.sqlite import MemoryLog
-from runcard.service.desk import Desk
 
 FIRE = {"area": "n5", "type": "fire"}
 
@@ -146,7 +145,7 @@ def test_a_policy_that_finds_no_answer_gives_way_to_the_fallback(client: Any, mo
     def never(*_: Any, **__: Any) -> None:
         raise NotConvergedError("it did not")
 
-    monkeypatch.setattr(Desk, "decide", never)
+    monkeypatch.setattr(Plan, "decide", never)
     answer = client.post("/v1/decisions", json=FIRE).json()
     assert (answer["fallback"], answer["fallback_reason"]) == (True, "optimal failed (NotConvergedError)")
 

@@ -83,6 +83,6 @@ def test_the_guide_names_every_field_of_an_answer() -> None:
     plain = {"time", "node", "area", "type", "kinds"}
     for name in DecisionAnswer.model_fields.keys() - plain:
         assert f"`{name}`" in part, name
-    rare = {"incident_class", "period", "time", "policy", "policy_version", "board_version"}
+    rare = {"row", "period", "time", "policy", "policy_version", "board_version"}
     for name in DecisionRequest.model_fields.keys() - rare:
         assert f'"{name}"' in part, name

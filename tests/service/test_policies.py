@@ -13,8 +13,7 @@ from tests.service.conftest import end
 from runcard.city import City
 from runcard.errors import InputError, PolicyFileError
 from runcard.plan.file import save
-from runcard.plan.plan import solve
-from runcard.service.desk import Desk
+from runcard.plan.plan import Plan, solve
 from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy
 
 ASKED = {"area": "n5", "type": "fire", "busy": ["E01"]}
@@ -202,9 +201,9 @@ def test_only_closest_first_is_called_so(client: Any) -> None:
 @pytest.mark.parametrize("works", [False, True])
 def test_only_work_makes_a_policy_slow(policy_folder: Path, monkeypatch: pytest.MonkeyPatch, works: bool) -> None:
     """An answer that takes the processor for long is slow; one that waits while others use the machine is not."""
-    decide = Desk.decide
+    decide = Plan.decide
 
-    def late(self: Desk, *asked: Any, **more: Any) -> Any:
+    def late(self: Plan, *asked: Any, **more: Any) -> Any:
         if works:
             until = time.thread_time() + 2.0 * SLOW_SECONDS
             while time.thread_time() < until:
@@ -213,5 +212,5 @@ def test_only_work_makes_a_policy_slow(policy_folder: Path, monkeypatch: pytest.
             time.sleep(2.0 * SLOW_SECONDS)
         return decide(self, *asked, **more)
 
-    monkeypatch.setattr(Desk, "decide", late)
+    monkeypatch.setattr(Plan, "decide", late)
     assert load_policy(policy_folder / "optimal.policy").warm_up().slow is works

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 
-from runcard.service.shortcut import Shortcut
+from runcard.service.app import Shortcut
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have a package that is not out yet

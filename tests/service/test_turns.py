@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from runcard.service import turns
 from runcard.service.problems import ProblemError
+from runcard.service.routes import explorer
 
 
 def test_what_is_slow_is_computed_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """One at a time, however many ask; beyond those that may wait the answer is 503 at once."""
-    monkeypatch.setattr(turns, "MOST_WAITING", 3)
+    monkeypatch.setattr(explorer, "MOST_WAITING", 3)
     inside, most = [0], [0]
 
     def make() -> str:
@@ -22,9 +22,12 @@ def test_what_is_slow_is_computed_in_turn(monkeypatch: pytest.MonkeyPatch) -> No
         inside[0] -= 1
         return "made"
 
+    async def here() -> bool:
+        return False
+
     async def ask() -> list[Any]:
-        taken = turns.Turns()
-        return await asyncio.gather(*(taken.take(make) for _ in range(5)), return_exceptions=True)
+        taken = explorer.Turns()
+        return await asyncio.gather(*(taken.take(make, gone=here) for _ in range(5)), return_exceptions=True)
 
     found = asyncio.run(ask())
     assert most == [1]
@@ -42,7 +45,7 @@ def test_nothing_is_computed_for_those_who_are_gone() -> None:
         return number
 
     async def ask() -> list[Any]:
-        taken, left = turns.Turns(), {1, 2}
+        taken, left = explorer.Turns(), {1, 2}
 
         async def one(number: int) -> int:
             async def gone() -> bool:

@@ -19,9 +19,11 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from runcard.city.address import Place, Spot, Spots
+from runcard.city.conditions import near
 from runcard.errors import InputError
 from runcard.plan.answer import Answer
-from runcard.plan.situation import checked_units
+from runcard.plan.plan import Plan
+from runcard.plan.situation import Situation, checked_units
 from runcard.service.board import Board
 from runcard.service.documents import DecisionRequest
 from runcard.service.fallback import Fallback
@@ -42,21 +44,24 @@ class Asked:
 
     policy: LoadedPolicy
     period: str | None
+    situation: Situation
+    """With its type, and who is idle."""
     idle: frozenset[str]
-    place: Place
     spot: Spot | None
     """Where the place is, if it is no demand point."""
-    type: str
-    incident_class: int | None
-    moved: Mapping[str, Place]
     board_version: int
     notes: tuple[str, ...] = ()
     """Where the request and the board differ, in words."""
 
     @property
+    def plan(self) -> Plan:
+        """The plan of its period."""
+        return self.policy.by_period[self.period]
+
+    @property
     def is_simple(self) -> bool:
         """Whether it is at a demand point with every unit at home, so that it needs no roads."""
-        return self.spot is None and not self.moved
+        return self.spot is None and not self.situation.moved
 
 
 class Answerer:
@@ -93,16 +98,21 @@ class Answerer:
                 409, f"policy_version: expected {policy.version}, the version of {policy.name} that answers now, "
                 f"got {request.policy_version!r:.80}",
             )  # fmt: skip
-        period, desk = policy.desk_at(request.period, self.now(request.time) if policy.periods else None)
-        idle, moved, notes = self._units(request, desk.ground.spots)
-        if request.area is not None:
-            desk.check_area(request.area)
+        period = policy.period_at(request.period, self.now(request.time) if policy.periods else None)
+        plan, ground = policy.by_period[period], policy.ground
+        idle, moved, notes = self._units(request, ground.spots)
+        if request.area is not None and request.area not in plan.types_at:
+            words = near(request.area, list(plan.types_at))
+            if request.area in ground.node_numbers:
+                words = ", a node of the roads: send it as node"
+            raise InputError(f"area: expected a demand point, got {request.area!r}{words}")
         place = request.place
-        incident_type = desk.plan.type_of(place, request.type)
-        spot = None if desk.has(place, incident_type) else desk.ground.spots.find(place)
+        of_type = plan.type_of(place, request.type)
+        known = isinstance(place, str) and of_type in plan.types_at.get(place, ())
         return Asked(
-            policy=policy, period=period, idle=idle, place=place, spot=spot, type=incident_type,
-            incident_class=request.incident_class, moved=moved, board_version=self.board.version, notes=notes,
+            policy=policy, period=period, idle=idle, spot=None if known else ground.spots.find(place),
+            situation=Situation(at=place, type=of_type or None, idle=idle, moved=moved, row=request.row),
+            board_version=self.board.version, notes=notes,
         )  # fmt: skip
 
     def _units(
@@ -162,15 +172,12 @@ class Answerer:
         return {
             "decision_id": new_id(), "reference": request.reference, "time": datetime.now(UTC).isoformat(), **body,
             "policy": policy, "board_version": asked.board_version, "idle": sorted(asked.idle),
-            "moved": {unit: _place_document(place) for unit, place in asked.moved.items()},
+            "moved": {unit: _place_document(place) for unit, place in (asked.situation.moved or {}).items()},
             "answered_by": by, "fallback": why is not None, "fallback_reason": why, "fallback_version": version,
         }  # fmt: skip
 
     def _decide(self, asked: Asked) -> Answer:
-        desk = asked.policy.desks[asked.period]
-        return desk.decide(
-            asked.idle, asked.place, asked.type, incident_class=asked.incident_class, moved=asked.moved or None
-        )
+        return asked.plan.decide(asked.situation)
 
     def _watch(self, policy: LoadedPolicy, seconds: float) -> None:
         """Compute a policy in a thread from now on, if it took longer than it may: everybody else had to wait."""

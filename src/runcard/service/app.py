@@ -1,32 +1,34 @@
-"""The app: one process, one event loop, the parts of the service put together."""
+"""The app: one process, one event loop, the parts of the service put together.
 
-from collections.abc import AsyncIterator
+There is a way around the framework for the one request that comes a thousand times a second: the layers of a framework
+look for the route, unpack parameters and set up what a plain answer does not need; together they take as long as a
+decision. The route is in the app as any other, for its description, and for its errors.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
+from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runcard import __version__
-from runcard.output_file import check_output_file
-from runcard.service.answers import Answerer
-from runcard.service.audit import AuditLog, open_audit
-from runcard.service.board import Board
-from runcard.service.board_file import board_held, restore_board
+from runcard.service.audit import AuditLog
+from runcard.service.board import board_held
 from runcard.service.description import describe
-from runcard.service.explorer.page import page_routes
 from runcard.service.explorer.scenes import make_scenes
-from runcard.service.fallback import Fallback
 from runcard.service.keys import KeyRing
 from runcard.service.limits import Gate
-from runcard.service.parts import Parts
-from runcard.service.policies import PolicyStore, check_clock, load_policy
+from runcard.service.parts import make_parts
 from runcard.service.problems import add_problem_handlers
 from runcard.service.routes import audit as audit_routes
-from runcard.service.routes import board, cards, decisions, explorer, health, metrics, policies
+from runcard.service.routes import board, cards, decisions, explorer, health, policies
 from runcard.service.settings import ServiceSettings
-from runcard.service.shortcut import Shortcut
-from runcard.service.swap_file import restore_swap, swap_file_of
-from runcard.service.turns import Turns
 
+Answering = Callable[[Request], Awaitable[Response]]
+METHOD: Final = "POST"
 DESCRIPTION = "Which units to send to an incident, why, and a record of every answer."
 
 
@@ -52,34 +54,46 @@ def make_app(settings: ServiceSettings, *, audit: AuditLog | None = None) -> Fas
         telemetry={"tracing": False, "metrics": False, "logs": False},  # its own metrics are at /metrics
     )  # fmt: skip
     app.state.parts, app.state.keys = parts, keys
-    app.state.scenes, app.state.scene_turns, app.state.day_turns = make_scenes(parts), Turns(), Turns()
+    app.state.scenes, app.state.scene_turns, app.state.day_turns = (
+        make_scenes(parts),
+        explorer.Turns(),
+        explorer.Turns(),
+    )
     add_problem_handlers(app)
-    for one in (decisions, audit_routes, board, cards, policies, health, metrics, explorer):
+    for one in (decisions, audit_routes, board, cards, policies, health, explorer):
         app.include_router(one.router)
-    app.include_router(page_routes())
+    app.include_router(explorer.page_routes())
     describe(app)
     app.add_middleware(Shortcut, path="/v1/decisions", answer=decisions.decide)
     app.add_middleware(Gate, settings=settings, keys=keys, metrics=parts.metrics)
     return app
 
 
-def make_parts(settings: ServiceSettings, audit: AuditLog | None = None) -> Parts:
-    """The parts of a service, ready to answer."""
-    first, *others = settings.files
-    store = PolicyStore(load_policy(first).warm_up())
-    for path in others:
-        store.add(load_policy(path).warm_up(), serve=False)
-    started_with, swap = store.serving, swap_file_of(settings.board)
-    if swap is not None:
-        check_output_file(swap)
-        restore_swap(swap, store)
-    for policy in store.by_name.values():
-        check_clock(policy, settings)
-    units = Board(store.serving.plan.units)
-    if settings.board is not None:
-        assert store.serving.plan.ground is not None
-        restore_board(units, settings.board, store.serving.plan.ground)
-    answerer = Answerer(settings, store, units, Fallback(store, settings.fallback))
-    if audit is None:  # the last thing that can fail, so that nothing is left open
-        audit = open_audit(settings.audit)
-    return Parts(settings=settings, store=store, started_with=started_with, board=units, answerer=answerer, audit=audit)
+class Shortcut:
+    """The app, with one route that is answered without looking for it; it stands behind the gate."""
+
+    def __init__(self, app: ASGIApp, *, path: str, answer: Answering) -> None:
+        self._app, self._path, self._answer = app, path, answer
+        self._route = APIRoute(path, answer, methods=[METHOD])  # metrics name a request by its route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answering a request, or hand it on."""
+        if scope["type"] != "http" or scope["path"] != self._path or scope["method"] != METHOD:
+            await self._app(scope, receive, send)
+            return
+        scope["route"] = self._route
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except Exception as error:
+            handler = _handler(scope["app"], error)
+            if handler is None:
+                raise
+            response = await handler(request, error)
+        await response(scope, receive, send)
+
+
+def _handler(app: FastAPI, error: Exception) -> Any:
+    """What the app does with an error; None with one that nobody expects, which it logs."""
+    kinds = (kind for kind in type(error).__mro__ if kind is not Exception)
+    return next((app.exception_handlers[kind] for kind in kinds if kind in app.exception_handlers), None)

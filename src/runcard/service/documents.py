@@ -47,7 +47,7 @@ class DecisionRequest(Given):
     x: float | None = Field(default=None, description="Coordinates instead: x, or the longitude.")
     y: float | None = Field(default=None, description="y, or the latitude.")
     type: Id | None = Field(default=None, description="The type; may be left out where there is only one.")
-    incident_class: int | None = Field(
+    row: int | None = Field(
         default=None, alias="class", ge=1, le=10_000,
         description="In a city without types: which row of the demand point, from 1, where it has several.",
     )  # fmt: skip

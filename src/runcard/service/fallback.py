@@ -8,15 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from runcard.city.address import Spot
 from runcard.city.conditions import OUTSIDE_ID
+from runcard.city.places import distance_metres, is_lonlat
 from runcard.errors import InputError
+from runcard.mdp.problem import P_LATE
 from runcard.outputs.cards.answer import decide_by_cards
 from runcard.outputs.cards.csv_file import CARDS_ENDING, CardFile, read_cards
 from runcard.plan.answer import Answer
+from runcard.plan.fleet import Fleet, KindDecision
+from runcard.plan.plan import Plan
 from runcard.plan.reasons import BY_TIME, ON_CARD
-from runcard.plan.situation import Situation
-from runcard.service.desk import Desk, decided_team
+from runcard.policy.base import Decision
+from runcard.policy.options import first_in_order, team_ids, team_number
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, PolicyStore, load_policy, version_of
 
 if TYPE_CHECKING:
@@ -55,78 +58,92 @@ class Fallback:
 
     def decide(self, asked: "Asked") -> Instead:
         """Who goes instead."""
-        own = asked.policy.desks[asked.period]
-        area, notes = self._area(asked, own)
-        if self._cards is not None and (found := self._by_cards(asked, own, area)) is not None:
-            return Instead(_noted(found, asked, area, notes), "run-card", ON_CARD, self._cards_version)
-        desk, by, version = own, CLOSEST_FIRST, self._store.by_name[CLOSEST_FIRST].version
-        if self._policy is not None:
-            period = asked.period if asked.period in self._policy.desks else None
-            if period in self._policy.desks:
-                desk, by, version = self._policy.desks[period], self._policy.method, self._policy.version
-        if by == CLOSEST_FIRST:
-            desk = self._closest_first(asked, own)
-        found = desk.decide_by_order(asked.idle, area, asked.type, incident_class=asked.incident_class)
-        order = BY_TIME if by == CLOSEST_FIRST else ON_CARD
-        return Instead(_noted(found, asked, area, notes), by, order, version)
+        area, notes = _area_of(asked)
+        spot, remarks = asked.spot, tuple(notes)
+        method, version = CLOSEST_FIRST, self._store.by_name[CLOSEST_FIRST].version
+        kinds = None if self._cards is None else self._by_cards(self._cards, asked, area)
+        if kinds is not None:
+            method, version = "run-card", self._cards_version
+        else:
+            plans = {} if self._policy is None else self._policy.by_period
+            plan = plans.get(asked.period) or plans.get(None)
+            if self._policy is not None and plan is not None:
+                method, version = self._policy.method, self._policy.version
+            kinds = _by_order(plan, asked, area)
+        answer = Answer(
+            node_id=area, type=asked.situation.type or "", kinds=kinds, ground=asked.policy.ground, remarks=remarks
+        )  # fmt: skip
+        if spot is not None:
+            remarks = ((spot.words,) if spot.words else ()) + remarks
+            answer = replace(answer, node_id=spot.node_id, area=area, remarks=remarks)
+        return Instead(answer, method, BY_TIME if method == CLOSEST_FIRST else ON_CARD, version)
 
-    def _closest_first(self, asked: "Asked", own: Desk) -> Desk:
-        policy = self._store.by_name[CLOSEST_FIRST]
-        return policy.desks.get(asked.period) or own
-
-    def _area(self, asked: "Asked", desk: Desk) -> tuple[str, list[str]]:
-        """The demand point whose card is used."""
-        notes = []
-        if asked.moved:
-            notes.append("The fallback counts every free unit as at home.")
-        if asked.spot is None:
-            return str(asked.place), notes
-        if desk.has(asked.spot.node_id, asked.type):
-            return asked.spot.node_id, notes
-        number = desk.ground.node_numbers[asked.spot.node_id]
-        node = desk.city.nodes[number]
-        area = desk.nearest_area(node.x_coord, node.y_coord, asked.type)
-        return area, [*notes, f"The fallback uses the card of {area}, the closest as the crow flies."]
-
-    def _by_cards(self, asked: "Asked", desk: Desk, area: str) -> Answer | None:
+    def _by_cards(self, cards: CardFile, asked: "Asked", area: str) -> tuple[KindDecision, ...] | None:
         """Who goes by the cards of a file; None where it has no card for that."""
-        assert self._cards is not None
-        hour = None
-        if self._cards.periods:
-            hour = next((one.hours[0] for one in self._cards.periods if one.name == asked.period), None)
-        on_cards = {key.kind for key in self._cards.cards}
-        points = {
-            fleet.kind: fleet.point(area, asked.type, asked.incident_class) for fleet in desk.plan.fleets
-        }  # fmt: skip
+        hour = next((one.hours[0] for one in cards.periods or () if one.name == asked.period), None)
+        points, on_cards = _points_of(asked.plan, asked, area), {key.kind for key in cards.cards}
         # Cards know nothing of units that no incident needs, or of kinds that they were not made for.
-        fleets = [fleet for fleet in desk.plan.fleets if fleet.kind in on_cards]
+        fleets = [fleet for fleet in asked.plan.fleets if fleet.kind in on_cards]
         idle = [unit.unit_id for fleet in fleets for unit in fleet.units if unit.unit_id in asked.idle]
         try:
-            answer = decide_by_cards(
-                self._cards,
-                Situation(at=area, type=asked.type or None, idle=idle, time=hour, row=asked.incident_class),
-            )
+            answer = decide_by_cards(cards, replace(asked.situation, at=area, idle=idle, moved=None, time=hour))
         except InputError:
             return None
-        if {sent.kind for sent in answer.kinds} != {kind for kind, point in points.items() if point is not None}:
+        if {sent.kind for sent in answer.kinds} != points.keys():
             return None
         kinds = []
         for sent in answer.kinds:
-            fleet, point = desk.plan.fleet(sent.kind), points[sent.kind]
-            assert point is not None
+            fleet = asked.plan.fleet(sent.kind)
             homes = {unit.unit_id: unit.station_id for unit in fleet.units}
             team = tuple(homes.get(unit, OUTSIDE_ID) for unit in sent.units)
-            trucks = fleet.idle_trucks(asked.idle)
-            kinds.append(decided_team(fleet, point, trucks, asked.idle, team, sent.units))
-        return Answer(node_id=area, type=asked.type, kinds=tuple(kinds), ground=desk.ground)
+            kinds.append(chosen(fleet, points[sent.kind], asked.idle, team, sent.units))
+        return tuple(kinds)
 
 
-def _noted(found: Answer, asked: "Asked", area: str, notes: list[str]) -> Answer:
-    """A decision for the place that was asked for."""
-    if asked.spot is None:
-        return replace(found, remarks=tuple(notes))
-    spot: Spot = asked.spot
-    return replace(found, node_id=spot.node_id, area=area, remarks=tuple(([spot.words] if spot.words else []) + notes))
+def _points_of(plan: Plan, asked: "Asked", area: str) -> dict[str, int]:
+    """The demand point of an area for each kind that the incident needs."""
+    of_type, row = asked.situation.type or "", asked.situation.row
+    points = {fleet.kind: fleet.point(area, of_type, row) for fleet in plan.fleets}
+    return {kind: point for kind, point in points.items() if point is not None}
+
+
+def _by_order(plan: Plan | None, asked: "Asked", area: str) -> tuple[KindDecision, ...]:
+    """Who goes by the orders of a plan, or the closest first: without prices, so that it takes no time."""
+    kinds, of_plan = [], plan or asked.plan
+    for kind, point in _points_of(of_plan, asked, area).items():
+        fleet = of_plan.fleet(kind)
+        order = fleet.problem.order if plan is None or fleet.policy.fixed_order is None else fleet.policy.fixed_order
+        number = first_in_order(fleet.problem, order, fleet.idle_trucks(asked.idle), point)
+        kinds.append(chosen(fleet, point, asked.idle, team_ids(fleet.problem, point, number)))
+    return tuple(kinds)
+
+
+def chosen(
+    fleet: Fleet, point: int, idle: frozenset[str], team: tuple[str, ...], units: tuple[str, ...] | None = None
+) -> KindDecision:
+    """The decision for a team of station ids that somebody else chose; its price is not known."""
+    problem = fleet.problem
+    p_late = problem.measures[P_LATE].item(team_number(problem, team), point)
+    decision = Decision(team=team, p_late=p_late, price=float("nan"), alternatives=())
+    units = fleet.unit_ids(team, idle) if units is None else units
+    trucks = fleet.idle_trucks(idle)
+    return KindDecision(fleet=fleet, point=point, trucks=trucks, idle=idle, decision=decision, units=units)
+
+
+def _area_of(asked: "Asked") -> tuple[str, list[str]]:
+    """The demand point whose card is used, and what is to be known of it."""
+    notes, spot, plan = list[str](), asked.spot, asked.plan
+    if asked.situation.moved:
+        notes.append("The fallback counts every free unit as at home.")
+    if spot is None:
+        return str(asked.situation.at), notes
+    of_type = asked.situation.type or ""
+    if of_type in plan.types_at.get(spot.node_id, ()):
+        return spot.node_id, notes
+    (areas, (x, y)), node = asked.policy.areas[of_type], asked.policy.city.node(spot.node_id)
+    away = distance_metres(x, y, node.x_coord, node.y_coord, lonlat=is_lonlat(x, y))
+    area = areas[int(away.argmin())]
+    return area, [*notes, f"The fallback uses the card of {area}, the closest as the crow flies."]
 
 
 def _check_cards(cards: CardFile, store: PolicyStore) -> None:

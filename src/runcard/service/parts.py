@@ -9,13 +9,21 @@ from typing import Any
 from fastapi import Request
 
 from runcard.errors import RuncardError
+from runcard.output_file import check_output_file
+from runcard.outputs.cards.book import CardBook
 from runcard.service.answers import Answerer
-from runcard.service.audit import AuditLog
-from runcard.service.board import Board, UnitState
-from runcard.service.board_file import save_board
-from runcard.service.books import Books
+from runcard.service.audit import AuditLog, open_audit
+from runcard.service.board import Board, UnitState, restore_board, save_board
+from runcard.service.fallback import Fallback
 from runcard.service.metrics import Metrics
-from runcard.service.policies import LoadedPolicy, PolicyStore
+from runcard.service.policies import (
+    LoadedPolicy,
+    PolicyStore,
+    check_clock,
+    load_policy,
+    restore_swap,
+    swap_file_of,
+)
 from runcard.service.problems import ProblemError
 from runcard.service.settings import ServiceSettings
 
@@ -32,7 +40,8 @@ class Parts:
     answerer: Answerer
     audit: AuditLog
     metrics: Metrics = field(default_factory=Metrics)
-    books: Books = field(default_factory=Books)
+    books: dict[str, tuple[str, asyncio.Task[CardBook]]] = field(default_factory=dict)
+    """By policy: a version, and its run cards; made when they are first asked for."""
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a policy is loaded: one at a time."""
     reading: Lock = field(default_factory=Lock)
@@ -53,6 +62,27 @@ class Parts:
                 except (OSError, RuncardError) as error:
                     raise ProblemError(503, f"the board could not be kept: {error}", {"Retry-After": "1"}) from error
             return self.board.set(*states)
+
+
+def make_parts(settings: ServiceSettings, audit: AuditLog | None = None) -> Parts:
+    """The parts of a service, ready to answer."""
+    first, *others = settings.files
+    store = PolicyStore(load_policy(first).warm_up())
+    for path in others:
+        store.add(load_policy(path).warm_up(), serve=False)
+    started_with, swap = store.serving, swap_file_of(settings.board)
+    if swap is not None:
+        check_output_file(swap)
+        restore_swap(swap, store)
+    for policy in store.by_name.values():
+        check_clock(policy, settings)
+    units = Board(store.serving.plan.units)
+    if settings.board is not None:
+        restore_board(units, settings.board, store.serving.ground)
+    answerer = Answerer(settings, store, units, Fallback(store, settings.fallback))
+    if audit is None:  # the last thing that can fail, so that nothing is left open
+        audit = open_audit(settings.audit)
+    return Parts(settings=settings, store=store, started_with=started_with, board=units, answerer=answerer, audit=audit)
 
 
 def parts_of(request: Request) -> Parts:

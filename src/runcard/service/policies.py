@@ -3,30 +3,45 @@
 A file is loaded beside what is served and takes its place in one assignment, so that every request sees either the old
 policy or the new one, whole. Its version is the first 12 hex digits of the SHA-256 of the file. A file of another city
 is refused: other units, stations or demand points would give answers about what is not there.
+
+Which policy answers is kept in a file beside that of the board, so that a restart does not undo a swap. A swap is kept
+for the file that the service was started with: where that is another one by now, somebody wants it to answer, and the
+swap is forgotten.
 """
 
+import json
+import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from time import thread_time
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from runcard.city.conditions import near
 from runcard.city.model import City
 from runcard.city.periods import Period
-from runcard.errors import InputError, PolicyFileError
+from runcard.errors import InputError, PolicyFileError, RuncardError
+from runcard.output_file import write_whole
 from runcard.plan.file import load
+from runcard.plan.ground import Ground
 from runcard.plan.plan import Plan
+from runcard.plan.situation import Situation
 from runcard.policy.closest_first import quick_closest_first
-from runcard.service.desk import Desk
 from runcard.service.settings import ServiceSettings
 
 CLOSEST_FIRST: Final = "closest-first"
 VERSION_DIGITS: Final = 12
 SLOW_SECONDS: Final = 0.003
+SWAP_KEYS: Final = ("started_with", "started_version", "file", "name", "version")
+
+_log = logging.getLogger("runcard.service")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,8 +55,6 @@ class LoadedPolicy:
     """None for closest-first, which needs no file."""
     plan: Plan
     """It has a roster: without one in the city, trucks are named by their stations."""
-    desks: Mapping[str | None, Desk]
-    """What answers in each period; under None if it is for every hour."""
     loaded_at: datetime
     modified_ns: int = 0
     """When its file was written."""
@@ -56,36 +69,61 @@ class LoadedPolicy:
         return self.plan.periods if self.plan.knows_hour else ()
 
     @cached_property
+    def ground(self) -> Ground:
+        """The city that it was made for, with its roads."""
+        assert self.plan.ground is not None  # checked when it was loaded
+        return self.plan.ground
+
+    @property
     def city(self) -> City:
         """The city that it was made for."""
-        assert self.plan.ground is not None  # checked when it was loaded
-        return self.plan.ground.city
+        return self.ground.city
 
     @cached_property
     def method(self) -> str:
         """The name of the method, such as optimal."""
         return self.plan.name
 
-    def desk_at(self, period: str | None, time: datetime | None) -> tuple[str | None, Desk]:
-        """The period that is meant, or that of a time by the clock of the city, and what answers then."""
+    @cached_property
+    def by_period(self) -> Mapping[str | None, Plan]:
+        """What answers in each period; under None if it is for every hour."""
+        return {name if self.plan.knows_hour else None: plan for name, plan in self.plan.by_period.items()}
+
+    @cached_property
+    def areas(self) -> Mapping[str, tuple[list[str], NDArray[np.float64]]]:
+        """By type of incident: its demand points, and [2, n] their x and y."""
+        areas: dict[str, list[str]] = {}
+        for area, types in self.plan.types_at.items():
+            for of_type in types:
+                areas.setdefault(of_type, []).append(area)
+        nodes = {of_type: map(self.city.node, of) for of_type, of in areas.items()}
+        return {
+            of_type: (of, np.array([(node.x_coord, node.y_coord) for node in nodes[of_type]]).T)
+            for of_type, of in areas.items()
+        }
+
+    def period_at(self, period: str | None, time: datetime | None) -> str | None:
+        """The period that is meant, or that of a time by the clock of the city; None if it is for every hour."""
         if not self.plan.knows_hour:
             if period is not None:
                 raise InputError(f"period: policy {self.name} is for every hour, expected none, got {period!r}")
-            return None, self.desks[None]
+            return None
         if period is None:
-            assert time is not None
-            period = self.plan.period_of(time).name
+            return self.plan.period_of(time).name
         self.plan.in_period(period)  # it refuses what is no period
-        return period, self.desks[period]
+        return period
 
     def warm_up(self) -> "LoadedPolicy":
         """The same, known to be slow or not: some answers are found, which also compiles what they need."""
-        slowest = 0.0
-        for desk in self.desks.values():
-            desk.warm_up()
-            for sample in desk.samples():
-                slowest = max(slowest, min(_seconds(desk, *sample) for _ in range(3)))
-        next(iter(self.desks.values())).try_address()
+        row, slowest = None if self.plan.types else 1, 0.0
+        samples = [Situation(at=areas[0], type=of_type or None, row=row) for of_type, (areas, _) in self.areas.items()]
+        for plan in self.by_period.values():
+            for sample in samples:
+                slowest = max(slowest, min(_seconds(plan, sample) for _ in range(3)))
+        # An address reads the roads, and loads what the first one would need.
+        places = (node.node_id for node in self.city.nodes if node.node_id not in self.plan.types_at)
+        with suppress(InputError):  # no road may lead there
+            next(iter(self.by_period.values())).decide(replace(samples[0], at=next(places, samples[0].at)))
         return replace(self, slow=slowest > SLOW_SECONDS, found_quick=slowest <= SLOW_SECONDS)
 
     def changed_on_disk(self) -> bool:
@@ -106,10 +144,10 @@ class LoadedPolicy:
         return units, stations, demand
 
 
-def _seconds(desk: Desk, area: str, incident_type: str, row: int | None) -> float:
+def _seconds(plan: Plan, situation: Situation) -> float:
     """What an answer takes of this thread: what others do on the machine does not make a policy slow."""
     start = thread_time()
-    desk.decide(desk.unit_ids, area, incident_type, incident_class=row).document()
+    plan.decide(situation).document()
     return thread_time() - start
 
 
@@ -126,15 +164,10 @@ def load_policy(path: Path, *, name: str | None = None) -> LoadedPolicy:
         raise PolicyFileError(f"{path}: it changed while it was read: write it under another name and rename it")
     if plan.ground is None:
         raise PolicyFileError(f"{path}: it holds no city: solve it again with this version")
-    plan = plan.with_roster()
     return LoadedPolicy(
-        name=name, version=version, path=path, plan=plan, desks=_desks_of(plan),
-        loaded_at=datetime.now(UTC), modified_ns=modified_ns,
+        name=name, version=version, path=path, plan=plan.with_roster(), loaded_at=datetime.now(UTC),
+        modified_ns=modified_ns,
     )  # fmt: skip
-
-
-def _desks_of(plan: Plan) -> Mapping[str | None, Desk]:
-    return {name if plan.knows_hour else None: Desk(of_period) for name, of_period in plan.by_period.items()}
 
 
 def version_of(path: Path) -> str:
@@ -148,12 +181,8 @@ def version_of(path: Path) -> str:
 
 def closest_first_of(policy: LoadedPolicy) -> LoadedPolicy:
     """Closest-first beside a policy: the same city, the same tables of driving times."""
-
     plan = policy.plan.with_policies(lambda own: quick_closest_first(own.problem))
-    return replace(
-        policy, name=CLOSEST_FIRST, version=_closest_version(policy), path=None, plan=plan, desks=_desks_of(plan),
-        slow=True,
-    )  # fmt: skip
+    return replace(policy, name=CLOSEST_FIRST, version=_closest_version(policy), path=None, plan=plan, slow=True)
 
 
 def _closest_version(policy: LoadedPolicy) -> str:
@@ -238,3 +267,49 @@ class PolicyStore:
         """Forget a policy that does not answer."""
         self._by_name = {one: policy for one, policy in self._by_name.items() if one != name}
         self._add_closest_first()
+
+
+def swap_file_of(board: Path | None) -> Path | None:
+    """The file that keeps a swap; none where the board is not kept either."""
+    return None if board is None else board.with_name(f"{board.name.removesuffix('.json')}.policy.json")
+
+
+def save_swap(path: Path, started_with: LoadedPolicy, policy: LoadedPolicy) -> None:
+    """Keep that a policy answers in place of the one that the service was started with."""
+    assert started_with.path is not None
+    assert policy.path is not None
+    values = (str(started_with.path.resolve()), started_with.version, policy.path.name, policy.name, policy.version)
+    write_whole(path, (json.dumps(dict(zip(SWAP_KEYS, values, strict=True)), indent=1) + "\n").encode())
+
+
+def restore_swap(path: Path, store: PolicyStore) -> None:
+    """Let the policy answer that did before the restart; say loudly if that cannot be."""
+    started = store.serving
+    assert started.path is not None
+    kept = _kept(path)
+    if kept is None or kept["file"] == started.path.name:
+        return
+    if (kept["started_with"], kept["started_version"]) != (str(started.path.resolve()), started.version):
+        _log.warning("%s was swapped in before, but the service is started with another file by now", kept["file"])
+        return
+    try:
+        policy = load_policy(started.path.resolve().parent / Path(kept["file"]).name, name=kept["name"]).warm_up()
+        store.add(policy, serve=True)
+    except (RuncardError, OSError) as error:
+        _log.error("%s ANSWERS AGAIN, not %s, which was swapped in: %s", started.path.name, kept["file"], error)
+        return
+    changed = "" if policy.version == kept["version"] else f", in version {policy.version} by now"
+    _log.warning("%s answers, not %s: it was swapped in before the restart%s", kept["file"], started.path.name, changed)
+
+
+def _kept(path: Path) -> dict[str, Any] | None:
+    """What a file says; None if there is none."""
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {key: str(found[key]) for key in SWAP_KEYS}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: expected the policy that a service kept; remove it to begin with the first file"
+        ) from error

@@ -117,9 +117,13 @@ class AuditLog(ABC):
             for row in rows
         ]
 
+    async def _put(self, row: Row) -> None:
+        """Return once a row is durable."""
+        await self._writer.put(row)
+
     async def record(self, decision: Mapping[str, Any], *, text: str | None = None) -> None:
         """Return once the decision is durable; `text` is the same as JSON, if it is already there."""
-        await self._writer.put(decision_row(decision, text))
+        await self._put(decision_row(decision, text))
 
     async def outcome(
         self,
@@ -136,7 +140,7 @@ class AuditLog(ABC):
         document = checked_outcome(outcome, kinds=kinds, before=before)
         now = datetime.now(UTC)
         document["recorded"] = now.isoformat()
-        await self._writer.put(OutcomeRow(uuid4().hex, decision_id, micros_of(now), in_json(document)))
+        await self._put(OutcomeRow(uuid4().hex, decision_id, micros_of(now), in_json(document)))
 
     def decision(self, decision_id: str) -> dict[str, Any] | None:
         """A decision with its `outcomes`; None if there is no such one."""

@@ -62,6 +62,11 @@ class MemoryLog(InSqlite):
         for statement in (*TABLES, FORGET):
             self._database.execute(statement)
 
+    async def _put(self, row: Row) -> None:
+        (wrong,) = self._write([row])
+        if wrong is not None:
+            raise wrong
+
     def _write(self, rows: Sequence[Row]) -> Sequence[Exception | None]:
         with self._turn:
             return self._written(self._database, rows)

@@ -12,7 +12,7 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.plan.fleet import Fleet, KindDecision
 from runcard.policy.options import team_ids
-from runcard.service.desk import decided_team
+from runcard.service.fallback import chosen
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ class KindScene:
         fleet, point = self.fleet, int(self.points[place])
         if fleet.policy.fixed_order is not None:
             team = team_ids(fleet.problem, point, int(self.teams[place]))
-            return decided_team(fleet, point, self.idle, frozenset(idle), team)
+            return chosen(fleet, point, frozenset(idle), team)
         return fleet.decide(self.idle, point, idle)
 
     @property

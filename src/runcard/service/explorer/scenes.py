@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from runcard.errors import InputError
 from runcard.outputs.page import Classes, ground_of
 from runcard.plan.answer import kind_document
-from runcard.plan.ground import Ground
 from runcard.plan.plan import Plan
 from runcard.plan.reasons import missed_words
 from runcard.plan.situation import Situation
@@ -62,16 +61,9 @@ class Drawn:
     policy: LoadedPolicy
 
     @cached_property
-    def source(self) -> Ground:
-        """Its city, and what each kind sees of it."""
-        found = self.policy.plan.ground
-        assert found is not None  # checked when the policy was loaded
-        return found
-
-    @cached_property
     def roads(self) -> Roadbook:
         """Its routes."""
-        return Roadbook(self.source)
+        return Roadbook(self.policy.ground)
 
     @cached_property
     def colours(self) -> dict[str, str]:
@@ -143,7 +135,7 @@ class Scenes:
             "serving": serving.name,
             "price_times": times,
             "price_words": words,
-            "missed_words": missed_words(() if serving.city.plain else serving.city.standards),
+            "missed_words": missed_words([standard for fleet in serving.plan.fleets for standard in fleet.standards]),
             "log": self.logged is not None,
         }
 
@@ -171,7 +163,7 @@ class Scenes:
         for fleet in own.fleets:
             points = points_of(fleet, of_type)
             if points:
-                seen = drawn.source.seen_by(fleet)
+                seen = drawn.policy.ground.seen_by(fleet)
                 standards = seen.standards_of(seen.demand[next(iter(points.values()))])
                 scene, beside = (KindScene.of(one.fleet(fleet.kind), idle, points) for one in (own, other))
                 yield Pair(scene, beside, (policies[0].name, policies[1].name), standards, drawn.names)
@@ -210,7 +202,7 @@ class Scenes:
                 if point is None:
                     continue
                 scene = KindScene.of(fleet, idle, {asked.area: point})
-                seen = drawn.source.seen_by(fleet)
+                seen = drawn.policy.ground.seen_by(fleet)
                 document = kind_document(scene.decided(idle), seen.standards_of(seen.demand[point]))
                 kinds.append(document | {"units": list(scene.units[0])})  # the closest first, as the roads are
                 stations = [i for i in scene.stations[0].tolist() if i >= 0]

@@ -71,9 +71,7 @@ def _state(parts: Parts, unit_id: str, update: UnitUpdate) -> UnitState:
     """What a unit does after an update."""
     spot = None
     if update.place is not None:
-        ground = parts.store.serving.plan.ground
-        assert ground is not None
-        spot = ground.spots.find(update.place, what=f"unit {unit_id}")
+        spot = parts.store.serving.ground.spots.find(update.place, what=f"unit {unit_id}")
     return parts.board.changed(unit_id, update.status, spot)
 
 

@@ -1,13 +1,12 @@
 """The run cards of an area, as a dispatcher reads them."""
 
 import asyncio
-from dataclasses import asdict
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
-from runcard.outputs.cards.book import CardBook
+from runcard.outputs.cards.book import CardBook, make_book
 from runcard.service.documents import Id, PolicyUsed
 from runcard.service.parts import Parts, parts_of
 from runcard.service.policies import LoadedPolicy
@@ -22,6 +21,8 @@ WAIT_SECONDS: Final = 2.0
 class CardLine(BaseModel):
     """A line of a card: the first one whose units are all free goes."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     units: list[str]
     busy: list[str]
     meets: list[float]
@@ -34,6 +35,8 @@ class CardLine(BaseModel):
 class CardDocument(BaseModel):
     """The card of one kind for one type of incident."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     period: str
     area: str
     area_name: str
@@ -43,7 +46,7 @@ class CardDocument(BaseModel):
     kind: str
     standards: list[str]
     lines: list[CardLine]
-    fallback_order: list[list[str]]
+    fallback_order: list[list[str]] = Field(validation_alias="houses")
 
 
 class AreaCards(BaseModel):
@@ -65,7 +68,7 @@ async def read_cards(
     """Who goes first to each type of incident in an area, who else if they are busy, and the order behind that."""
     parts = parts_of(request)
     held = parts.store.get(policy)
-    if not next(iter(held.desks.values())).is_area(area):
+    if area not in held.plan.types_at:
         raise ProblemError(404, f"expected a demand point, got {area!r:.80}")
     book = await _book(parts, held)
     wanted = {"type": of_type, "kind": kind, "period": period}
@@ -76,19 +79,18 @@ async def read_cards(
     if not cards:
         asked = ", ".join(f"{name} {value}" for name, value in wanted.items() if value is not None)
         raise ProblemError(404, f"expected a card of area {area} for {asked:.200}, got none")
-    found = []
-    for one in cards:
-        lines = [CardLine(**{**asdict(line), "departs": line.departs}) for line in one.lines]
-        shown = {name: getattr(one, name) for name in CardDocument.model_fields if hasattr(one, name)}
-        houses = [list(house) for house in one.houses]
-        found.append(CardDocument(**{**shown, "lines": lines, "fallback_order": houses}))
-    return AreaCards(policy=PolicyUsed(name=held.name, version=held.version, period=period), cards=found)
+    used = PolicyUsed(name=held.name, version=held.version, period=period)
+    return AreaCards(policy=used, cards=[CardDocument.model_validate(card) for card in cards])
 
 
 async def _book(parts: Parts, policy: LoadedPolicy) -> CardBook:
-    """The cards of a policy; a ProblemError if they are still being made."""
+    """The cards of a policy; a ProblemError if they are still being made. Those of an older version are forgotten."""
+    version, book = parts.books.get(policy.name, ("", None))
+    if book is None or version != policy.version or (book.done() and book.exception() is not None):
+        book = asyncio.create_task(asyncio.to_thread(make_book, policy.plan))
+        parts.books[policy.name] = policy.version, book
     try:
         async with asyncio.timeout(WAIT_SECONDS):
-            return await asyncio.shield(parts.books.of(policy))
+            return await asyncio.shield(book)
     except TimeoutError:
         raise ProblemError(503, "the cards are being made: ask again in a while", {"Retry-After": "5"}) from None

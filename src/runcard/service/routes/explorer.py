@@ -1,51 +1,92 @@
-"""What the explorer's page asks for, computed in turn: one scene, and one day, which may take long."""
+"""The explorer: its page, and what that asks for, computed in turn: one scene, and one day, which may take long.
 
-from collections.abc import Mapping
+The page and its files are served as they are: no build step, and nothing from elsewhere.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import date
-from typing import Annotated, Any
+from importlib.resources import files
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic_core import to_json
 
+from runcard.outputs.page import page_parts
 from runcard.service.explorer.scenes import RouteRequest, SceneRequest, Scenes
-from runcard.service.problems import refusals
-from runcard.service.turns import Turns
+from runcard.service.problems import ProblemError, refusals
 
 router = APIRouter(prefix="/v1", tags=["explorer"], responses=refusals(422, 503))
 
+FILES: Final = {
+    "": ("index.html", "text/html; charset=utf-8"),
+    "explorer/explorer.js": ("explorer.js", "text/javascript; charset=utf-8"),
+    "explorer/explorer.css": ("explorer.css", "text/css; charset=utf-8"),
+}
+SECURITY: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+MOST_WAITING: Final = 16
 
-def _scenes(request: Request) -> Scenes:
-    found: Scenes = request.app.state.scenes
-    return found
+T = TypeVar("T")
 
 
-def _turns(request: Request) -> Turns:
-    found: Turns = request.app.state.scene_turns
-    return found
+class Turns:
+    """One is computed at a time, in a thread, and the others wait in the loop: several would slow down decisions."""
+
+    def __init__(self) -> None:
+        self._turn, self._waiting = asyncio.Semaphore(1), 0
+
+    async def take(self, make: Callable[[], T], *, gone: Callable[[], Awaitable[bool]]) -> T:
+        """What is made when its turn comes; a ProblemError if too many wait, or nobody waits for it any more.
+
+        A page takes its question back as soon as it has a newer one: computing what `gone` clients asked for would keep
+        the newest waiting, and refuse it when a day is played.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise ProblemError(503, "the explorer is busy: ask again in a while", {"Retry-After": "2"})
+        self._waiting += 1
+        try:
+            async with self._turn:
+                if await gone():
+                    raise ProblemError(503, "nobody waits for it any more")
+                return await asyncio.to_thread(make)
+        finally:
+            self._waiting -= 1
 
 
-def _plain(document: Mapping[str, Any]) -> Response:
-    """A document as it is: going through every number of it again would take longer than making it."""
-    return Response(to_json(document), media_type="application/json")
+async def _taken(request: Request, make: Callable[[Scenes], Mapping[str, Any]], *, day: bool = False) -> Response:
+    """A document, made when its turn comes, as it is: going through every number of it again would take longer."""
+    state = request.app.state
+    scenes: Scenes = state.scenes
+    turns: Turns = state.day_turns if day else state.scene_turns
+    content = await turns.take(lambda: to_json(make(scenes)), gone=request.is_disconnected)
+    return Response(content, media_type="application/json")
 
 
 @router.get("/city")
 async def city(request: Request) -> Response:
     """The areas, roads, stations and units, and the policies, types and periods to choose from."""
-    return await _turns(request).take(lambda: _plain(_scenes(request).city_document()))
+    return await _taken(request, Scenes.city_document)
 
 
 @router.post("/scene")
 async def scene(asked: SceneRequest, request: Request) -> Response:
     """Who goes to every area in one state, under two policies."""
-    return await _turns(request).take(lambda: _plain(_scenes(request).scene(asked)), gone=request.is_disconnected)
+    return await _taken(request, lambda scenes: scenes.scene(asked))
 
 
 @router.post("/route")
 async def route(asked: RouteRequest, request: Request) -> Response:
     """Who goes to one area under every policy, and on which roads."""
-    return await _turns(request).take(lambda: _plain(_scenes(request).route(asked)), gone=request.is_disconnected)
+    return await _taken(request, lambda scenes: scenes.route(asked))
 
 
 @router.get("/playback")
@@ -57,9 +98,22 @@ async def playback(
     log_date: Annotated[date | None, Query(description="A day of the audit log, in place of a simulated one.")] = None,
 ) -> Response:
     """The incidents of a day: who went, when they were there, and when they were free again."""
-    turns: Turns = request.app.state.day_turns
-    scenes = _scenes(request)
-    return await turns.take(
-        lambda: _plain(scenes.playback(policy=policy, day=day, seed=seed, log_date=log_date)),
-        gone=request.is_disconnected,
+    return await _taken(
+        request, lambda scenes: scenes.playback(policy=policy, day=day, seed=seed, log_date=log_date), day=True
     )
+
+
+def page_routes() -> APIRouter:
+    """The explorer's page and its files, which need no key: what they show does."""
+    pages, folder, parts = APIRouter(include_in_schema=False), files("runcard.service.explorer"), page_parts()
+
+    def serve(path: str, content: bytes, media_type: str) -> None:
+        @pages.get(f"/{path}")
+        async def file() -> Response:
+            return Response(content, media_type=media_type, headers=SECURITY)
+
+    for path, (name, media_type) in FILES.items():
+        serve(path, (folder / name).read_bytes(), media_type)
+    serve("explorer/map.js", parts.script.encode(), "text/javascript; charset=utf-8")
+    serve("explorer/map.css", parts.style.encode(), "text/css; charset=utf-8")
+    return pages

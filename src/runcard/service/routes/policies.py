@@ -10,9 +10,8 @@ from starlette.responses import Response
 from runcard.errors import InputError, PolicyFileError, RuncardError
 from runcard.service.documents import PolicyDocument, PolicyFile, PolicyList
 from runcard.service.parts import Parts, parts_of
-from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, check_clock, load_policy
+from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, check_clock, load_policy, save_swap, swap_file_of
 from runcard.service.problems import ProblemError, refusals
-from runcard.service.swap_file import save_swap, swap_file_of
 
 router = APIRouter(tags=["policies"])
 
