@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from runcard.city.address import Spot
 from runcard.city.model import LATE, Standard
 from runcard.mdp.problem import LAST_MINUTES, MINUTES
+from runcard.plan.everywhere import Everywhere
 from runcard.plan.fleet import KindDecision
 from runcard.plan.ground import Ground
 from runcard.plan.reasons import reason_of
@@ -145,7 +146,7 @@ def _in_all(options: Sequence[Option]) -> dict[str, float | None]:
     }
 
 
-def unit_prices(kind: KindDecision) -> dict[str, float]:
+def unit_prices(kind: KindDecision | Everywhere) -> dict[str, float]:
     """The price of sending each idle unit of a kind, by its name."""
     fleet, stations = kind.fleet, np.flatnonzero(kind.trucks)
     if not len(stations):

@@ -4,6 +4,7 @@ For a place that is no demand point, the card is that of the closest one as the 
 elsewhere count as at home; the answer says so.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -119,7 +120,7 @@ def _by_order(plan: Plan | None, asked: "Asked", area: str) -> tuple[KindDecisio
 
 
 def chosen(
-    fleet: Fleet, point: int, idle: frozenset[str], team: tuple[str, ...], units: tuple[str, ...] | None = None
+    fleet: Fleet, point: int, idle: Collection[str], team: tuple[str, ...], units: tuple[str, ...] | None = None
 ) -> KindDecision:
     """The decision for a team of station ids that somebody else chose; its price is not known."""
     problem = fleet.problem

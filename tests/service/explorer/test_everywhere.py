@@ -6,10 +6,12 @@ from tests.departments import grid_department
 
 from runcard.city import City, generate_grid
 from runcard.errors import InputError
+from runcard.plan.answer import unit_prices
+from runcard.plan.everywhere import everywhere
 from runcard.plan.plan import Plan, solve
 from runcard.plan.situation import Situation
 from runcard.policy.options import team_number
-from runcard.service.explorer.everywhere import KindScene, points_of
+from runcard.service.explorer.layers import points_of
 
 POLICIES = ("closest-first", "optimal", "one-step", "fixed-card")
 """Those that find all teams at once; one-step-mean-field is in test_ahead_rule.py, where it is compiled anyway."""
@@ -63,14 +65,15 @@ def test_units_chances_and_minutes_are_those_of_the_library(department: Plan) ->
     idle = department.idle_in(Situation(at="", busy=busy))
     for fleet in department.fleets:
         points = points_of(fleet, "fire")
-        scene = KindScene.of(fleet, idle, points)
-        for place, area in enumerate(scene.areas):
+        scene = everywhere(fleet, idle, np.array([*points.values()]))
+        for place, area in enumerate(points):
             decided = next(
                 one for one in department.decide(Situation(at=area, type="fire", idle=idle)).kinds if one.fleet is fleet
             )
             assert sorted(scene.units[place]) == sorted(decided.units)
             chances = fleet.chances(points[area], decided.decision)
-            assert scene.missed[:, place].tolist() == pytest.approx(list(chances), abs=0.0)
+            missed = [float(scene.missed(number)[place]) for number in range(len(chances))]
+            assert missed == pytest.approx(list(chances), abs=0.0)
             ranks = [fleet.problem.order[points[area]].tolist().index(i) for i in scene.stations[place] if i >= 0]
             assert ranks == sorted(ranks)
 
@@ -78,15 +81,14 @@ def test_units_chances_and_minutes_are_those_of_the_library(department: Plan) ->
 def test_those_that_are_missing_come_from_outside(department: Plan) -> None:
     """With one engine idle, it goes to every fire, and one comes from outside."""
     engines = department.fleet("engine")
-    scene = KindScene.of(
-        engines, department.idle_in(Situation(at="", busy=["E01", "E02", "E04"])), points_of(engines, "fire")
+    points = np.array([*points_of(engines, "fire").values()])
+    one, nobody = (
+        everywhere(engines, department.idle_in(Situation(at="", busy=busy)), points)
+        for busy in (["E01", "E02", "E04"], ["E01", "E02", "E03", "E04"])
     )
-    assert set(scene.units) == {("E03", "outside")}
-    nobody = KindScene.of(
-        engines, department.idle_in(Situation(at="", busy=["E01", "E02", "E03", "E04"])), points_of(engines, "fire")
-    )
+    assert set(one.units) == {("E03", "outside")}
     assert set(nobody.units) == {("outside", "outside")}
-    assert nobody.unit_prices() == {}
+    assert unit_prices(nobody) == {}
 
 
 @pytest.mark.parametrize("busy", [["E99"], ["E01", "E01"]])

@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City, Standard
+from runcard.mdp.problem import MINUTES
 from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
 from runcard.outputs.cards.book import closest_stations
 from runcard.outputs.page import Classes, Swatch, classes_of, sequential
 from runcard.outputs.panels import AREA_COLOURS, OUTSIDE_COLOUR
+from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
 from runcard.plan.reasons import CALLS, met_words, missed_words
 from runcard.plan.words import minutes_words, rule_words, team_words
-from runcard.service.explorer.everywhere import KindScene, points_of
 
 SAME, BEHIND, FIRST = Swatch("#F4EFE0"), Swatch("#C9A66B", "."), Swatch("#8A4B08", "/")
 NUM_CLASSES: Final = 6
@@ -66,15 +67,25 @@ def area_names(city: City, plan: Plan) -> dict[str, str]:
     return found
 
 
+def points_of(fleet: Fleet, incident_type: str) -> dict[str, int]:
+    """By area: its demand point of a type of incident; of several the one with the most incidents."""
+    found: dict[str, int] = {}
+    rates = fleet.problem.incidents_per_day
+    for point, (node_id, of_type) in enumerate(zip(fleet.problem.point_ids, fleet.types, strict=True)):
+        if of_type == incident_type and (node_id not in found or rates[point] > rates[found[node_id]]):
+            found[node_id] = point
+    return found
+
+
 def chance_classes(fleet: Fleet, incident_type: str) -> Classes:
     """Classes of what is missed, for scenes with all units idle and with some busy."""
-    points, random = points_of(fleet, incident_type), np.random.default_rng(1)
+    points, random = np.array([*points_of(fleet, incident_type).values()]), np.random.default_rng(1)
     names = [unit.unit_id for unit in fleet.units]
     values = []
     for number in range(1 + NUM_TRIES):
         busy = random.permutation(len(names))[: number * len(names) // (2 * NUM_TRIES)].tolist()
         idle = {name for place, name in enumerate(names) if place not in busy}
-        values.append(KindScene.of(fleet, idle, points).missed_in_all)
+        values.append(everywhere(fleet, idle, points).missed_in_all)
     return classes_of(np.concatenate(values), num=NUM_CLASSES, label=lambda limit: f"{CALLS * limit:.6g}")
 
 
@@ -82,8 +93,9 @@ def chance_classes(fleet: Fleet, incident_type: str) -> Classes:
 class Pair:
     """What one kind sends under two policies."""
 
-    own: KindScene
-    other: KindScene
+    own: Everywhere
+    other: Everywhere
+    areas: tuple[str, ...]
     titles: tuple[str, str]
     """What the two policies are called."""
     standards: tuple[Standard, ...]
@@ -103,7 +115,7 @@ class Pair:
     @property
     def outlined(self) -> list[str]:
         """The areas where other units go."""
-        return [area for area, differs in zip(self.own.areas, self.differs.tolist(), strict=True) if differs]
+        return [area for area, differs in zip(self.areas, self.differs.tolist(), strict=True) if differs]
 
     def layers(self, colours: Mapping[str, str], classes: Classes) -> list[dict[str, Any]]:
         """First due, what is missed, and the difference."""
@@ -156,21 +168,21 @@ class Pair:
         own, other = (self._words(scene) for scene in (self.own, self.other))
         differs = self.differs.tolist()
         found = []
-        for place, area in enumerate(self.own.areas):
+        for place, area in enumerate(self.areas):
             lines = [f"Area {self.names.get(area, area)}", *own[place]]
             if differs[place]:
                 lines += [f"{self.titles[1]}: {other[place][0]}", *(f"  {line}" for line in other[place][1:])]
             found.append(lines)
         return found
 
-    def _words(self, scene: KindScene) -> list[list[str]]:
+    def _words(self, scene: Everywhere) -> list[list[str]]:
         """[n] who goes, and the chances and minutes."""
-        rules, missed = [rule_words(one) for one in self.standards], scene.missed.T.tolist()
-        minutes = None if scene.minutes is None else scene.minutes.tolist()
-        found = []
+        rules, found = [rule_words(one) for one in self.standards], []
+        missed = [scene.missed(number).tolist() for number in range(len(rules))]
+        minutes = None if (known := scene.measure(MINUTES)) is None else known.tolist()
         for place, units in enumerate(scene.units):
             lines = [team_words(units)]
-            lines += [f"{rule}: met {met_words(1.0 - one)}" for rule, one in zip(rules, missed[place], strict=True)]
+            lines += [f"{rule}: met {met_words(1.0 - of[place])}" for rule, of in zip(rules, missed, strict=True)]
             if minutes is not None:
                 assumed = " (assumed)" if units[0] == OUTSIDE_ID else ""
                 lines.append(f"first {self.kind} there after {minutes_words(minutes[place])} on average{assumed}")
@@ -179,13 +191,16 @@ class Pair:
 
     def summary(self) -> dict[str, Any]:
         """The mean over all incidents of the type, under both policies."""
-        rows = []
+        rates, rows = self.own.fleet.problem.incidents_per_day[self.own.points], []
         for title, scene in zip(self.titles, (self.own, self.other), strict=True):
-            minutes = None if scene.minutes is None else scene.mean(scene.minutes)
-            rows.append({"policy": title, "missed": scene.mean(scene.missed_in_all), "minutes": minutes})
+            measures = {"missed": scene.missed_in_all, "minutes": scene.measure(MINUTES)}
+            means = {
+                name: None if of is None else float((rates * of).sum() / rates.sum()) for name, of in measures.items()
+            }
+            rows.append({"policy": title, **means})
         return {
             "kind": self.kind,
             "policies": rows,
             "differs": int(self.differs.sum()),
-            "num_areas": len(self.own.areas),
+            "num_areas": len(self.areas),
         }

@@ -7,21 +7,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from functools import cached_property
+from math import isfinite
 from typing import Annotated, Any, Final
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from runcard.errors import InputError
 from runcard.outputs.page import Classes, ground_of
-from runcard.plan.answer import kind_document
+from runcard.plan.answer import kind_document, unit_prices
+from runcard.plan.everywhere import everywhere
 from runcard.plan.plan import Plan
 from runcard.plan.reasons import missed_words
 from runcard.plan.situation import Situation
 from runcard.plan.words import price_words
+from runcard.policy.options import team_ids
 from runcard.service.explorer.drives import Roadbook
-from runcard.service.explorer.everywhere import KindScene, points_of
-from runcard.service.explorer.layers import Pair, area_names, chance_classes, station_colours
+from runcard.service.explorer.layers import Pair, area_names, chance_classes, points_of, station_colours
 from runcard.service.explorer.logged import logged_day
+from runcard.service.fallback import chosen
 from runcard.service.parts import Parts
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, PolicyStore
 from runcard.service.settings import zone_of
@@ -165,8 +169,9 @@ class Scenes:
             if points:
                 seen = drawn.policy.ground.seen_by(fleet)
                 standards = seen.standards_of(seen.demand[next(iter(points.values()))])
-                scene, beside = (KindScene.of(one.fleet(fleet.kind), idle, points) for one in (own, other))
-                yield Pair(scene, beside, (policies[0].name, policies[1].name), standards, drawn.names)
+                numbers = np.array([*points.values()])
+                scene, beside = (everywhere(one.fleet(fleet.kind), idle, numbers) for one in (own, other))
+                yield Pair(scene, beside, (*points,), (policies[0].name, policies[1].name), standards, drawn.names)
 
     def _limits(self, policy: LoadedPolicy, asked: SceneRequest, pair: Pair) -> Classes:
         """The classes of chances, the same for every state."""
@@ -183,9 +188,10 @@ class Scenes:
             classes = self._limits(policy, asked, pair)
             layers = pair.layers(self._serving.colours, classes)
             kinds.append(
-                {"kind": pair.kind, "areas": pair.own.areas, "lines": pair.lines(), "layers": layers} | pair.summary()
+                {"kind": pair.kind, "areas": pair.areas, "lines": pair.lines(), "layers": layers} | pair.summary()
             )
-            prices |= pair.own.unit_prices()
+            if pair.own.fleet.policy.fixed_order is None:  # else it does not look at prices
+                prices |= {unit: price for unit, price in unit_prices(pair.own).items() if isfinite(price)}
         return {"version": policy.version, "kinds": kinds, "prices": prices}
 
     def route(self, asked: RouteRequest) -> dict[str, Any]:
@@ -201,9 +207,12 @@ class Scenes:
                 point = points_of(fleet, of_type).get(asked.area)
                 if point is None:
                     continue
-                scene = KindScene.of(fleet, idle, {asked.area: point})
-                seen = drawn.policy.ground.seen_by(fleet)
-                document = kind_document(scene.decided(idle), seen.standards_of(seen.demand[point]))
+                scene, seen = everywhere(fleet, idle, np.array([point])), policy.ground.seen_by(fleet)
+                if fleet.policy.fixed_order is None:
+                    decided = fleet.decide(scene.trucks, point, idle)
+                else:  # it does not look at prices
+                    decided = chosen(fleet, point, idle, team_ids(fleet.problem, point, int(scene.teams[0])))
+                document = kind_document(decided, seen.standards_of(seen.demand[point]))
                 kinds.append(document | {"units": list(scene.units[0])})  # the closest first, as the roads are
                 stations = [i for i in scene.stations[0].tolist() if i >= 0]
                 drives += drawn.roads.drives(fleet, point, stations, scene.units[0])
