@@ -22,8 +22,9 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
+from runcard.assess.assessment import Assessment
+from runcard.assess.exact import assess_exactly
 from runcard.city import City, DemandPoint, Driving, Link, Node, Standard, Station, Turnout, Unit
-from runcard.outputs.compare import Comparison, compare_policies
 from runcard.policy.solve_options import SolveOptions
 
 NUM_STATIONS, NUM_POINTS = 16, 400
@@ -163,13 +164,13 @@ def links_in_use(roads: nx.DiGraph, homes: list[int], points: list[int]) -> list
     return sorted(used)
 
 
-def compared(city: City) -> list[tuple[str, Comparison, str]]:
+def compared(city: City) -> list[tuple[str, Assessment, str]]:
     """The comparisons, each for other weights: what they are called, and the policy that is shown."""
     uncounted = tuple(replace(station, trucks=0) for station in city.stations)
 
-    def weighted(first: float, both: float, *names: str) -> Comparison:
+    def weighted(first: float, both: float, *names: str) -> Assessment:
         changed = replace(city, standards=standards(first, both), stations=uncounted)
-        return compare_policies(changed, names, SolveOptions())
+        return assess_exactly(changed, names, SolveOptions())
 
     even = weighted(1.0, 1.0, "closest-first", "optimal")
     return [
@@ -180,16 +181,16 @@ def compared(city: City) -> list[tuple[str, Comparison, str]]:
     ]
 
 
-def table(rows: list[tuple[str, Comparison, str]]) -> list[str]:
+def table(rows: list[tuple[str, Assessment, str]]) -> list[str]:
     """The policies side by side, as Markdown."""
     lines = [
         "| policy | first not in 4 min | both not in 8 min | first: mean, 90 % | last: mean, 90 % |",
         "| --- | --- | --- | --- | --- |",
     ]
     for words, comparison, name in rows:
-        result = comparison.result(name)
-        first, both = (100.0 * (one.miss_fraction or 0.0) for one in result.standards)
-        found = result.evaluation
+        (fleet,) = comparison[name].fleets.values()
+        first, both = (100.0 * of.missed.value for of in fleet.standards if of.missed is not None)
+        found = fleet.evaluation
         lines.append(
             f"| {words} | {first:.2f} % | {both:.2f} % | {found.mean_response_minutes:.2f}, "
             f"{found.p90_minutes['first']:.2f} min | {found.last_minutes:.2f}, {found.p90_minutes['last']:.2f} min |"

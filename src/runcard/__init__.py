@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from runcard.errors import RuncardError
     from runcard.mdp.from_city import dispatch_problem
     from runcard.mdp.problem import DispatchProblem
-    from runcard.outputs.department_comparison import compare_department
     from runcard.plan.answer import Answer
     from runcard.plan.file import load
     from runcard.plan.plan import Plan, solve
@@ -45,7 +44,6 @@ __all__ = [
     "Policy",
     "RuncardError",
     "Situation",
-    "compare_department",
     "demo_city",
     "dispatch_problem",
     "evaluate",
@@ -67,7 +65,6 @@ _HOMES = {
     "Policy": "policy.base",
     "RuncardError": "errors",
     "Situation": "plan.situation",
-    "compare_department": "outputs.department_comparison",
     "demo_city": "city.demo",
     "dispatch_problem": "mdp.from_city",
     "evaluate": "policy.solve",

@@ -57,20 +57,16 @@ def compare(
     kinds of units and standards, how often each standard is missed. Or, with --weights, how much late fraction a
     shorter mean response costs.
     """
+    from runcard.assess.exact import DEFAULT_POLICIES, assess_exactly
+    from runcard.assess.plans import WEEK_POLICIES
     from runcard.city.files import read_city
     from runcard.city.model import Objective
     from runcard.cli.progress import ShownSteps
-    from runcard.cli.show_comparison import print_weights
-    from runcard.cli.show_department import print_department
-    from runcard.cli.show_week import print_week
+    from runcard.cli.show_comparison import print_assessment, print_weights
     from runcard.cli.terminal import make_console, print_json
-    from runcard.outputs.compare import DEFAULT_POLICIES
     from runcard.outputs.curve import draw_curve
-    from runcard.outputs.department_comparison import DepartmentComparison, compare_department
     from runcard.outputs.map import check_picture_file
-    from runcard.outputs.week_choice import WEEK_POLICIES
-    from runcard.outputs.week_comparison import WeekComparison, compare_week
-    from runcard.outputs.weights import WeightComparison, compare_weights
+    from runcard.outputs.weights import compare_weights
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, device=device)
@@ -92,30 +88,27 @@ def compare(
         )
     if kind is not None or weights is not None:
         given = given.of_kind(kind)
-    found: DepartmentComparison | WeightComparison | WeekComparison
-    with ShownSteps(given.objective if numbers is None else Objective("late+minutes")) as report:
-        options = replace(options, progress=report.bounds)
-        if numbers is None and given.has_periods:
-            found = compare_week(given, WEEK_POLICIES if names is None else names, options, steps=report)
-        elif numbers is None:
-            found = compare_department(given, DEFAULT_POLICIES if names is None else names, options, steps=report)
-        else:
-            found = compare_weights(given, numbers, ["optimal"] if names is None else names, options, steps=report)
-            if curve is not None:
-                draw_curve(found, curve)
-    if as_json:
-        print_json(found.document())
+    if numbers is None:
+        with ShownSteps(given.objective) as report:
+            asked = names or (WEEK_POLICIES if given.has_periods else DEFAULT_POLICIES)
+            found = assess_exactly(given, asked, replace(options, progress=report.bounds), steps=report)
+        document, failed = found.document, found.failed
     else:
-        if isinstance(found, DepartmentComparison):
-            print_department(found)
-        elif isinstance(found, WeekComparison):
-            print_week(found)
-        else:
-            print_weights(found)
-            if given.has_periods:
-                make_console().print("Rates are the means of the week, not those of its periods.")
+        with ShownSteps(Objective("late+minutes")) as report:
+            watched = replace(options, progress=report.bounds)
+            curves = compare_weights(given, numbers, names or ["optimal"], watched, steps=report)
+        if curve is not None:
+            draw_curve(curves, curve)
+        document, failed = curves.document, curves.failed
+    if as_json:
+        print_json(document())
+    elif numbers is None:
+        print_assessment(found)
+    else:
+        print_weights(curves)
+        if given.has_periods:
+            make_console().print("Rates are the means of the week, not those of its periods.")
         if curve is not None:
             make_console().print(f"Wrote {curve}", soft_wrap=True)
-    if found.failed:
-        failed = ", ".join(found.failed)
-        raise NotConvergedError(f"{given.name}: not converged: {failed}; the intervals still hold")
+    if failed:
+        raise NotConvergedError(f"{given.name}: not converged: {', '.join(failed)}; the intervals still hold")

@@ -11,7 +11,7 @@ from runcard.cli.parameters import path_option
 from runcard.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from runcard.outputs.department_comparison import DepartmentComparison
+    from runcard.assess.assessment import Assessment
 
 
 def demo(
@@ -23,14 +23,14 @@ def demo(
 
     The folder also gets the city and its policy file, to try the other commands on.
     """
+    from runcard.assess.exact import assess_exactly
     from runcard.city.demo import demo_city
     from runcard.city.files import write_city
     from runcard.cli.progress import ShownSteps
-    from runcard.cli.show_department import print_department
+    from runcard.cli.show_comparison import print_assessment
     from runcard.cli.terminal import make_console
     from runcard.outputs.cards.book import make_book
     from runcard.outputs.cards.write import write_cards
-    from runcard.outputs.department_comparison import compare_department
     from runcard.outputs.report import REPORTED, write_report
     from runcard.plan.plan import plan_of
     from runcard.policy.solve_options import SolveOptions
@@ -43,12 +43,12 @@ def demo(
     console.print(f"Solving {city.name}, a made-up town, exactly; the first run compiles for some seconds.")
     console.print()
     with ShownSteps() as report:
-        comparison = compare_department(city, REPORTED, SolveOptions(progress=report.bounds), steps=report)
-    print_department(comparison)
+        comparison = assess_exactly(city, REPORTED, SolveOptions(progress=report.bounds), steps=report)
+    print_assessment(comparison)
     folder, file, maps, lacking = output / "city", output / "optimal.policy", list[Path](), ""
     with ShownSteps() as report:
         report.begin("the report, the cards and the maps")
-        optimal = {kind: one.result("optimal").policy for kind, one in comparison.kinds.items()}
+        optimal = {kind: fleet.policy for kind, fleet in comparison["optimal"].fleets.items()}
         write_city(city, folder, overwrite=True)
         plan = plan_of(city, optimal)
         plan.save(file)
@@ -78,25 +78,25 @@ def demo(
     console.print("Written:", *written, "", "Try next:", *lines, sep="\n", soft_wrap=True)
 
 
-def _draw_maps(comparison: "DepartmentComparison", output: Path) -> list[Path]:
+def _draw_maps(comparison: "Assessment", output: Path) -> list[Path]:
     """The pictures of the maps of every kind, closest-first beside optimal."""
     from runcard.outputs.map import draw_map, path_of_kind
 
     drawn: list[Path] = []
-    for kind, one in comparison.kinds.items():
-        paths = [path_of_kind(output / name, kind, len(comparison.kinds)) for name in ("map.png", "map.svg")]
-        shown = [one.result(name) for name in ("closest-first", "optimal")]
-        results = [result.evaluation for result in shown]
-        draw_map(one.city, [result.policy for result in shown], *paths, results=results)
+    for kind in comparison.city.kinds:
+        paths = [path_of_kind(output / name, kind, len(comparison.city.kinds)) for name in ("map.png", "map.svg")]
+        shown = [comparison[name].fleets[kind] for name in ("closest-first", "optimal")]
+        results = [fleet.evaluation for fleet in shown]
+        draw_map(shown[0].city, [fleet.policy for fleet in shown], *paths, results=results)
         drawn += paths
     return drawn
 
 
-def _telling_call(comparison: "DepartmentComparison") -> tuple[str, str]:
+def _telling_call(comparison: "Assessment") -> tuple[str, str]:
     """The node, and the first type, where optimal differs most often from closest-first with every unit idle."""
-    first = next(iter(comparison.kinds.values()))
-    problem, demand = first.problem, first.city.demand
-    optimal, closest = (first.result(name).policy for name in ("optimal", "closest-first"))
+    fleets = [next(iter(comparison[name].fleets.values())) for name in ("optimal", "closest-first")]
+    problem, demand = fleets[0].problem, fleets[0].city.demand
+    optimal, closest = (fleet.policy for fleet in fleets)
     differing = (
         point
         for point in range(problem.num_points)

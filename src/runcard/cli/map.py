@@ -40,13 +40,13 @@ def map_policies(
     Every truck is idle. Each policy has a map for the first truck and one for the second. Each kind of units has a
     picture of its own.
     """
+    from runcard.assess.plans import plans_for
     from runcard.assess.policy_choice import policy_choices
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.terminal import make_console
     from runcard.output_file import size_in_words
     from runcard.outputs.map import check_picture_file, compared_policies, draw_map, path_of_kind, policies_to_draw
-    from runcard.outputs.week_choice import fleets_for
     from runcard.plan.file import load
     from runcard.plan.words import city_line, expected_one_of
     from runcard.policy.solve import evaluate
@@ -86,7 +86,8 @@ def map_policies(
             if by_itself:
                 shown, note = compared_policies(seen, words, watched, report)
             else:
-                shown = [fleet.policy for fleet in fleets_for(seen, choices, watched, report, arrivals=exact)]
+                plans = plans_for(seen, choices, watched, report, arrivals=exact)
+                shown = [plan.fleets[0].policy for plan in plans.values()]
             report.begin("evaluating the policies")
             results = [evaluate(policy, threads=threads) if exact else None for policy in shown]
             report.begin("drawing the map")

@@ -1,14 +1,24 @@
-"""Policies, or weights of a minute, side by side, for the terminal; the best of each column stands out."""
+"""Plans, or weights of a minute, side by side, for the terminal; the best of each column stands out."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from runcard.assess.assessment import Assessment
+from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import LATE
 from runcard.cli.terminal import make_console
-from runcard.outputs.compare import ComparedPolicy, Comparison
 from runcard.outputs.weights import WeightComparison, WeightResult
-from runcard.plan.words import certainty, city_line, decimals_for, in_decimals, objective_words, outward
+from runcard.plan.words import (
+    certainty,
+    city_line,
+    counted,
+    decimals_for,
+    in_decimals,
+    incidents_a_day,
+    objective_words,
+    outward,
+)
 from runcard.table import BEST, Cell, Row, Table, visible
 
 ROUNDING = 1e-9
@@ -16,26 +26,69 @@ ROUNDING = 1e-9
 EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
 
 
-def print_results(comparison: Comparison) -> None:
-    """Print what policies achieve, and the stations."""
-    console = make_console()
-    console.print(comparison_table(comparison))
-    truck = comparison.city.kinds[0]
-    _print_arrivals(comparison.results, [result.name for result in comparison.results], truck=truck)
-    if any(result.is_optimum for result in comparison.results):
-        console.print(*optimum_lines(comparison), "", sep="\n")
-    if comparison.city.plain and comparison.results[0].standards:
-        console.print("Late, %, by how many trucks must be there and when:", style="bold")
-        console.print(rule_table(comparison))
-    console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
-    console.print(station_table(comparison))
-
-
 def print_files(choices: Iterable[PolicyChoice]) -> None:
     """Print which policy each file holds."""
     for choice in choices:
         if choice.file is not None:
             make_console().print(f"{choice.label} holds {choice.name}.", soft_wrap=True)
+
+
+def print_assessment(found: Assessment) -> None:
+    """Print the plans side by side: of all periods and kinds together, every standard, then each period or kind."""
+    console, city = make_console(), found.city
+    console.print(city_line(city), style="bold")
+    print_files(found.choices)
+    if city.has_periods:
+        console.print("The mean of the week:", style="bold")
+        console.print(policy_table(found, response=True, above_best=True))
+    elif len(city.kinds) > 1:
+        console.print(policy_table(found, response=False, above_best=True))
+    if not city.plain:
+        sure = certainty(found.proven)
+        console.print(f"Missed, % of the incidents of each type, with {sure} intervals and mean minutes:", style="bold")
+        console.print(standard_table(found))
+    if city.has_periods:
+        _print_periods(found)
+        return
+    for kind in city.kinds:
+        of_kind = found.of_kind(kind)
+        if not city.plain:
+            units, incidents = counted(of_kind.city.num_trucks, kind), incidents_a_day(of_kind.city.incidents_per_day)
+            console.print(f"{units}, {incidents} that need them, load {of_kind.city.load:.2g}", style="bold")
+        _print_kind(of_kind)
+
+
+def _print_periods(found: Assessment) -> None:
+    """Print what plans miss in each period, what knowing the hour gains, and which hours a period has."""
+    console, city = make_console(), found.city
+    console.print(f"{'Late, %,' if city.plain else 'Missed per 100 incidents'} in each period:", style="bold")
+    console.print(period_table(found))
+    for blind, knowing, gain in found.knowing_the_hour:
+        console.print(f"Knowing the hour: {knowing.name} misses {fewer_words(gain)} % less than {blind.name}.")
+    for period in city.periods:
+        rate = incidents_a_day(found.first.cities[period.name].incidents_per_day)
+        share = 100.0 * found.first.shares[period.name]
+        console.print(f"{period.name}: {period.words}; {rate}, {share:.1f} % of all.")
+    console.print("Every period is taken as if it lasted for ever; simulate switches between them as time passes.")
+
+
+def _print_kind(found: Assessment) -> None:
+    """Print what plans achieve with the one kind of a city, and what its stations do."""
+    console, fleets = make_console(), fleets_of(found)
+    console.print(policy_table(found, response=True, objective=True))
+    _print_arrivals(fleets, found.names, truck=found.city.kinds[0])
+    if any(fleet.is_optimum for fleet in fleets):
+        console.print(*optimum_lines(found), "", sep="\n")
+    if found.city.plain and fleets[0].standards:
+        console.print("Late, %, by how many trucks must be there and when:", style="bold")
+        console.print(rule_table(found))
+    console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
+    console.print(station_table(found))
+
+
+def fleets_of(found: Assessment) -> list[FleetOutcome]:
+    """What the one kind of a city does under each plan."""
+    return [next(iter(outcome.fleets.values())) for outcome in found]
 
 
 def print_weights(comparison: WeightComparison) -> None:
@@ -46,124 +99,165 @@ def print_weights(comparison: WeightComparison) -> None:
         console.print()
         console.print(f"{policy} for late + weight × minutes:", style="bold")
         console.print(weight_table(points, of_standards=not comparison.city.plain))
-        _print_arrivals([point.result for point in points], [f"{point.weight:g}" for point in points], "weight")
+        _print_arrivals([point.fleet for point in points], [f"{point.weight:g}" for point in points], "weight")
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """The policies side by side; the best of each column that has one stands out."""
-    results = comparison.results
-    late = [result.evaluation.late_fraction for result in results]
-    minutes = [result.evaluation.mean_response_minutes for result in results]
-    fastest = min((one for one in minutes if one is not None), default=None)
-    decimals = decimals_for(100.0 * one for one in late)
-    per_day = decimals_for(result.evaluation.late_per_day for result in results)
-    more = max(late) > late[0] * (1.0 + ROUNDING)
-    fewer = "fewer late\n(-: more), %" if more else "fewer\nlate, %"
-    sure = certainty(comparison.proven)
-    headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day", "response\nmean min", fewer, "time\ns"]
-    if not comparison.city.plain:
-        fewer = fewer.replace("late", "missed")
-        headings[1:4] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day"]
-        headings[-2] = fewer
-    objective = comparison.problem.objective
-    if objective != LATE:
-        what = "minutes" if objective.weight is None else f"late + {objective.weight:g} min"
-        headings.append(f"{what},\n{sure}")
-    rows: list[Row] = [
-        [
-            policy_cell(result.name, converged=result.converged),
-            Cell(in_decimals(100.0 * part, decimals), BEST if part == min(late) else ""),
-            outward(result.lower, result.upper, decimals + 1),
-            in_decimals(result.evaluation.late_per_day, per_day),
-            "" if mean is None else Cell(f"{mean:.3f}", BEST if mean == fastest else ""),
-            "" if result is results[0] else fewer_words(result.improvement_over_first),
-            f"{result.seconds:.3f}",
-            *([] if objective == LATE else [outward(result.cost_lower, result.cost_upper, 5, times=1)]),
+def policy_table(found: Assessment, *, response: bool, above_best: bool = False, objective: bool = False) -> Table:
+    """The plans side by side, with what is missed in all; the best of each column that has one stands out.
+
+    With the mean response, how far above the best they are at most, and what they minimise, if wanted.
+    """
+    city, sure = found.city, certainty(found.proven)
+    missed, minutes = [of.missed.value for of in found], [of.first_minutes for of in found]
+    decimals = decimals_for(100.0 * part for part in missed)
+    per_day = decimals_for(city.incidents_per_day * part for part in missed)
+    headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day"]
+    if not city.plain:
+        headings[1:] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day"]
+    what = "late" if city.plain else "missed"
+    some_more = max(missed) > missed[0] * (1.0 + ROUNDING)
+    fewer = f"fewer {what}\n(-: more), %" if some_more else f"fewer\n{what}, %"
+    headings += ["response\nmean min", fewer] if response else [fewer]
+    headings += [*(["above best\nat most, %"] if above_best else []), "time\ns"]
+    named = objective and city.objective != LATE
+    if named:
+        weight = city.objective.weight
+        headings.append(f"{'minutes' if weight is None else f'late + {weight:g} min'},\n{sure}")
+    rows: list[Row] = []
+    for of, part, mean in zip(found, missed, minutes, strict=True):
+        gap = found.gap_to_optimum(of)
+        cells: list[str | Cell] = [
+            policy_cell(of.name, converged=not of.failed),
+            Cell(in_decimals(100.0 * part, decimals), BEST if part == min(missed) else ""),
+            outward(of.missed.low, of.missed.high, decimals + 1),
+            in_decimals(city.incidents_per_day * part, per_day),
         ]
-        for result, part, mean in zip(results, late, minutes, strict=True)
-    ]
+        cells += [Cell(f"{mean:.3f}", BEST if mean == min(minutes) else "")] if response else []
+        cells.append("" if of is found.first else fewer_words(found.improvement(of)))
+        cells += [("" if gap is None else f"{100.0 * gap:.2f}")] if above_best else []
+        cells.append(f"{of.seconds:.3f}")
+        cells += [outward(of.cost.low, of.cost.high, 5, times=1)] if named else []
+        rows.append(cells)
     return Table(headings, rows)
 
 
+def standard_table(found: Assessment) -> Table:
+    """How often each standard is missed by each plan; the best of each row stands out."""
+    city = found.city
+    per_day = {
+        one.type: sum(point.incidents_per_day for point in city.demand if point.type == one.type)
+        for one in city.standards
+    }
+    rows: list[Row] = []
+    for of_standard in zip(*(outcome.standards for outcome in found), strict=True):
+        standard, has_minutes = of_standard[0].standard, of_standard[0].minutes is not None
+        known = [of.missed.value for of in of_standard if of.missed is not None]
+        decimals = decimals_for(100.0 * part for part in known)
+        cells: list[str | Cell] = []
+        for of in of_standard:
+            if of.missed is None:
+                cells.append("no incidents")
+                continue
+            part, style = of.missed.value, BEST if of.missed.value == min(known) else ""
+            below = [outward(of.missed.low, of.missed.high, decimals + 1)]
+            below += [] if of.minutes is None else [f"{of.minutes:.2f} min"]
+            cells.append(Cell(in_decimals(100.0 * part, decimals), style, below=below))
+        weight = f", weight {standard.weight:g}" if standard.weight != 1.0 else ""
+        about = "first" if standard.arrivals == 1 else "last" if standard.arrivals == standard.trucks else ""
+        below = [f"{standard.rule}{weight}", *([f"{about} there, mean"] if about and has_minutes else [])]
+        name = Cell(f"{standard.type}: {standard.kind}", below=below)
+        rows.append([name, in_decimals(per_day[standard.type], 2), *cells])
+    return Table(["standard", "incidents\nper day", *(visible(name) for name in found.names)], rows)
+
+
+def period_table(found: Assessment) -> Table:
+    """What each plan misses in each period; the best of each column stands out."""
+    columns = [[of.missed.value for of in found.in_period(period)] for period in found.first.periods]
+    decimals = decimals_for(100.0 * part for column in columns for part in column)
+    rows: list[Row] = []
+    for number, name in enumerate(found.names):
+        cells = (
+            Cell(in_decimals(100.0 * column[number], decimals), BEST if column[number] == min(column) else "")
+            for column in columns
+        )
+        rows.append([name, *cells])
+    return Table(["policy", *found.first.periods], rows)
+
+
 def _print_arrivals(
-    results: Sequence[ComparedPolicy], names: Sequence[str], heading: str = "policy", *, truck: str = "truck"
+    fleets: Sequence[FleetOutcome], names: Sequence[str], heading: str = "policy", *, truck: str = "truck"
 ) -> None:
     """Print when the first and the last truck are there, or that there are too many teams for that."""
-    if not results[0].evaluation.p90_minutes:
+    if not fleets[0].evaluation.p90_minutes:
         make_console().print("Too many teams to find when the last truck is there: simulate says it.")
     else:
         make_console().print(f"Minutes until the first and the last {truck} are there:", style="bold")
-        make_console().print(arrival_table(results, names, heading))
+        make_console().print(arrival_table(fleets, names, heading))
 
 
-def arrival_table(results: Sequence[ComparedPolicy], names: Sequence[str], heading: str = "policy") -> Table:
+def arrival_table(fleets: Sequence[FleetOutcome], names: Sequence[str], heading: str = "policy") -> Table:
     """The mean and the 90th percentile of the first and the last arrival; the best of each column stands out."""
     numbers = [
         (
-            result.evaluation.mean_response_minutes or 0.0,
-            result.evaluation.p90_minutes["first"],
-            result.evaluation.last_minutes or 0.0,
-            result.evaluation.p90_minutes["last"],
+            of.evaluation.mean_response_minutes or 0.0,
+            of.evaluation.p90_minutes["first"],
+            of.evaluation.last_minutes or 0.0,
+            of.evaluation.p90_minutes["last"],
         )
-        for result in results
+        for of in fleets
     ]
     best = [min(column) for column in zip(*numbers, strict=True)]
     rows: list[Row] = []
-    for name, own in zip(names, numbers, strict=True):
-        cells = zip(own, best, strict=True)
-        rows.append([name, *(Cell(f"{minutes:.2f}", BEST if minutes == least else "") for minutes, least in cells)])
+    for name, minutes in zip(names, numbers, strict=True):
+        cells = zip(minutes, best, strict=True)
+        rows.append([name, *(Cell(f"{mean:.2f}", BEST if mean == least else "") for mean, least in cells)])
     return Table([heading, "first\nmean", "first\n90 %", "last\nmean", "last\n90 %"], rows)
 
 
-def optimum_lines(comparison: Comparison) -> list[str]:
+def optimum_lines(found: Assessment) -> list[str]:
     """What the lower bound of the optimal policy proves, and how much each policy is above the best at most."""
-    objective, of_late = comparison.problem.objective, comparison.problem.objective == LATE
-    of_standards = not comparison.city.plain
+    objective, of_standards = found.city.objective, not found.city.plain
     limit = f"{EVERY_POLICY} can be late less often than the lower end of optimal's interval."
     if of_standards:
         limit = f"{EVERY_POLICY} can miss fewer standards than the lower end of optimal's interval."
-    if not of_late:
+    if objective != LATE:
         limit = (
             f"{EVERY_POLICY} can bring {objective_words(objective)} below the lower end of optimal's interval of it."
         )
-    gaps = [
-        f"{result.name} {100.0 * result.gap_to_optimum:.2f} %"
-        for result in comparison.results
-        if result.gap_to_optimum is not None and not result.is_optimum
-    ]
-    what = "Late more often than" if of_late and not of_standards else "Above"
-    return [limit, f"{what} the best possible, at most: {', '.join(gaps)}." if gaps else ""]
+    gaps = [(outcome, found.gap_to_optimum(outcome)) for outcome in found if not outcome.optimum]
+    words = [f"{outcome.name} {100.0 * gap:.2f} %" for outcome, gap in gaps if gap is not None]
+    what = "Late more often than" if objective == LATE and not of_standards else "Above"
+    return [limit, f"{what} the best possible, at most: {', '.join(words)}." if words else ""]
 
 
-def rule_table(comparison: Comparison) -> Table:
+def rule_table(found: Assessment) -> Table:
     """The late fraction of each policy for the incidents of each rule."""
-    results = comparison.results
-    decimals = decimals_for(100.0 * late for result in results for late in result.late_by_rule.values())
+    fleets = fleets_of(found)
+    decimals = decimals_for(100.0 * late for fleet in fleets for late in fleet.late_by_rule.values())
     rows: list[Row] = [
         [
-            policy_cell(result.name, converged=result.converged),
-            *(in_decimals(100.0 * late, decimals) for late in result.late_by_rule.values()),
+            policy_cell(outcome.name, converged=not outcome.failed),
+            *(in_decimals(100.0 * late, decimals) for late in fleet.late_by_rule.values()),
         ]
-        for result in results
+        for outcome, fleet in zip(found, fleets, strict=True)
     ]
-    return Table(["policy", *(rule.replace(" in ", "\nin ") for rule in results[0].late_by_rule)], rows)
+    return Table(["policy", *(rule.replace(" in ", "\nin ") for rule in fleets[0].late_by_rule)], rows)
 
 
-def station_table(comparison: Comparison) -> Table:
+def station_table(found: Assessment) -> Table:
     """The share of all trucks sent that comes from each station, and how busy its trucks are, for every policy."""
-    results = comparison.results
-    evaluations = [result.evaluation for result in results]
+    evaluations = [fleet.evaluation for fleet in fleets_of(found)]
     rows = [
         [
             station.station_id,
             str(station.trucks),
             *(f"{100.0 * of.dispatch_share[i]:6.2f}  {100.0 * of.busy_fractions[i]:6.2f}" for of in evaluations),
         ]
-        for i, station in enumerate(comparison.city.stations)
+        for i, station in enumerate(found.city.stations)
     ]
     rows.append(["outside", "", *(f"{100.0 * of.outside_share:6.2f}  {'':6}" for of in evaluations)])
-    headings = ["station", "trucks", *(f"{visible(result.name)}\nsent %  busy %" for result in results)]
+    headings = ["station", "trucks", *(f"{visible(name)}\nsent %  busy %" for name in found.names)]
     return Table(headings, rows, has_foot=True)
 
 
@@ -171,19 +265,19 @@ def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) 
     """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
     decimals = decimals_for(100.0 * point.late_fraction for point in points)
     finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
-    sure = certainty(points[0].result.proven)
+    sure = certainty(points[0].fleet.missed.proven)
     columns = ("late\n%", f"{sure}\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
     if of_standards:
         columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
     rows: list[Row] = [
         (
-            policy_cell(f"{point.weight:g}", converged=point.result.converged),
+            policy_cell(f"{point.weight:g}", converged=point.fleet.converged),
             in_decimals(100.0 * point.late_fraction, decimals),
-            outward(point.result.lower, point.result.upper, decimals + 1),
+            outward(point.fleet.missed.low, point.fleet.missed.high, decimals + 1),
             f"{point.mean_minutes:.3f}",
             "" if point is points[0] else f"{round(100.0 * point.more_late, finer) + 0.0:.{finer}f}",
             "" if point is points[0] else f"{round(point.minutes_saved, 3) + 0.0:.3f}",
-            f"{point.result.seconds:.3f}",
+            f"{point.fleet.seconds:.3f}",
         )
         for point in points
     ]

@@ -1,9 +1,12 @@
 """What simulations found, for the terminal."""
 
+from collections.abc import Sequence
 from math import isfinite, isnan
 
 import numpy as np
 
+from runcard.assess.assessment import pairs_by_hour
+from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import City
 from runcard.cli.terminal import make_console
 from runcard.interval import Interval
@@ -185,3 +188,18 @@ def stress_table(stress: Stress) -> Table:
             ]
         rows.append(cells)
     return Table(headings, rows)
+
+
+def print_periods(city: City, found: Sequence[DepartmentSimulation], choices: Sequence[PolicyChoice]) -> None:
+    """Print what knowing the hour gains in each simulation, and which scenarios have rates of their own."""
+    if not city.has_periods:
+        return
+    console = make_console()
+    for one in found:
+        where = f" in {one.scenario.name}" if len(found) > 1 else ""
+        for blind, knowing in pairs_by_hour(choices):
+            gain = with_error(one.gain_over(blind, knowing), 2, 100.0)
+            labels = choices[knowing].label, choices[blind].label
+            console.print(f"Knowing the hour{where}: {labels[0]} misses {gain} % less than {labels[1]}.")
+        if one.scenario.rates or one.scenario.log is not None:
+            console.print(f"{one.scenario.name} has rates of its own, in place of those of the periods.")

@@ -67,15 +67,14 @@ def simulate(
 
     Shows the late fraction and the arrivals of the first and the last truck, with intervals, and what stations do.
     """
+    from runcard.assess.plans import default_policies
     from runcard.assess.policy_choice import policy_choices
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
-    from runcard.cli.show_simulation import print_simulation
-    from runcard.cli.show_week import print_periods
+    from runcard.cli.show_simulation import print_periods, print_simulation
     from runcard.cli.terminal import make_console, print_json
     from runcard.output_file import size_in_words
-    from runcard.outputs.simulate import document_of
-    from runcard.outputs.week_choice import default_policies, hour_gains
+    from runcard.outputs.simulate import document_of, hour_gains
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario
     from runcard.simulate.scenario import read_scenario
@@ -113,14 +112,13 @@ def stress(
     threads: Threads = None,
 ) -> None:
     """Simulate policies in every scenario: does the gain survive?"""
+    from runcard.assess.plans import default_policies
     from runcard.assess.policy_choice import policy_choices
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
-    from runcard.cli.show_simulation import print_stress
-    from runcard.cli.show_week import print_periods
+    from runcard.cli.show_simulation import print_periods, print_stress
     from runcard.cli.terminal import print_json
     from runcard.outputs.simulate import Stress
-    from runcard.outputs.week_choice import default_policies
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario, possible_scenarios
     from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
@@ -160,22 +158,21 @@ def _simulated(
     records: Path | None = None,
 ) -> "list[DepartmentSimulation]":
     """What policies do in each scenario; `records` is a file for the records of all incidents."""
+    from runcard.assess.plans import plans_for
     from runcard.cli.progress import ShownSteps
     from runcard.outputs.records import RecordFile
-    from runcard.outputs.week_choice import fleets_for
-    from runcard.plan.plan import Plan
     from runcard.simulate.department import simulate_plans
     from runcard.simulate.engine import prepare_policies
 
     found: list[DepartmentSimulation] = []
     with ShownSteps(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
-        watched, times, solved = replace(options, progress=report.bounds), len(scenarios), {}
+        watched, times = replace(options, progress=report.bounds), len(scenarios)
+        plans = list(plans_for(city, choices, watched, report).values())
         for kind in city.kinds:
-            solved[kind] = fleets_for(city.of_kind(kind), choices, watched, report)
+            fleets = [plan.fleet(kind) for plan in plans]
             prepare_policies(
-                city, solved[kind], incidents=incidents, precision=precision, times=times, begin=report.begin,
-                kind=kind,
-            )  # fmt: skip
+                city, fleets, incidents=incidents, precision=precision, times=times, begin=report.begin, kind=kind
+            )
         for number, scenario in enumerate(scenarios, start=1):
             report.begin(scenario.name if times == 1 else f"{scenario.name}, {number} of {times}")
             how: dict[str, Any] = {
@@ -187,7 +184,6 @@ def _simulated(
                 "progress": report.simulated,
                 "keep_records": None if file is None else file.keeper(scenario.name),
             }
-            plans = [Plan(fleets=fleets) for fleets in zip(*solved.values(), strict=True)]
             found.append(simulate_plans(city, plans, scenario, **how))
         report.begin("writing the records")
     return found

@@ -65,7 +65,7 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
         if optimal:
             (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
             minutes = np.linspace(left, right, 801)
-            lines = [100.0 * (point.result.cost_lower - point.weight * minutes) for point in optimal]
+            lines = [100.0 * (point.fleet.cost.low - point.weight * minutes) for point in optimal]
             axes.fill_between(minutes, bottom, np.max(lines, axis=0), color=UNREACHED, linewidth=0.0, zorder=1)
             axes.set(xlim=(left, right), ylim=(bottom, top))
         axes.grid(color=ROAD_COLOUR, linewidth=0.7, zorder=0)
@@ -77,7 +77,7 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
         figure.legend(frameon=False, loc="outside right upper")
         words = "Numbers are weights: how many late incidents a minute of mean response counts as. 0 counts late only."
         if optimal:
-            sure = certainty(optimal[0].result.proven)
+            sure = certainty(optimal[0].fleet.cost.proven)
             words += f"\nGrey: no policy that sends as many trucks as are asked for can be there; {sure}."
         figure.supxlabel(words, x=0.01, ha="left", fontsize=10)
     return figure

@@ -1,8 +1,11 @@
 """Simulations of one city as documents for programs: one scenario with all that was found, or many side by side."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runcard.assess.assessment import pairs_by_hour
+from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import City, Standard
 from runcard.interval import Interval
 from runcard.simulate.department import DepartmentSimulation
@@ -127,3 +130,14 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
 def interval_values(given: Interval) -> dict[str, float | None]:
     """An interval as plain values; None for a number that JSON does not have."""
     return given.document()
+
+
+def hour_gains(city: City, found: DepartmentSimulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
+    """What knowing the hour gains in a simulation, as plain values, for JSON; nothing in a city without periods."""
+    if not city.has_periods:
+        return {}
+    gains = []
+    for blind, knowing in pairs_by_hour(choices):
+        gain = interval_values(found.gain_over(blind, knowing))
+        gains.append({"name": choices[knowing].label, "without": choices[blind].label, "improvement": gain})
+    return {"knowing_the_hour": gains}

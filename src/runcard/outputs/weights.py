@@ -4,19 +4,23 @@ With weight 0 nothing but lateness counts. As the weight grows, the optimal poli
 fewer late incidents, along a convex curve (see `mdp/objective.py`); the heuristics come close to that curve.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runcard.assess.policy_choice import PolicyChoice, names_file
+from runcard.assess.assessment import Assessment
+from runcard.assess.exact import fleet_outcome
+from runcard.assess.outcome import FleetOutcome, Outcome
+from runcard.assess.policy_choice import names_file
 from runcard.assess.steps import NO_STEPS, Steps, city_problem
 from runcard.city.conditions import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
+from runcard.city.periods import ALWAYS
 from runcard.errors import InputError
 from runcard.mdp.memory import check_states
 from runcard.mdp.objective import with_objective
-from runcard.outputs.compare import ComparedPolicy, solved_result
-from runcard.policy.solve import policy_names
+from runcard.policy.solve import policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels
 
@@ -26,18 +30,39 @@ class WeightResult:
     """What the policy for one weight achieves, and what that costs and saves against the policy for weight 0."""
 
     weight: float
-    result: ComparedPolicy
-    late_fraction: float
-    mean_minutes: float
-    more_late: float
-    """The late fraction, less that of weight 0."""
-    minutes_saved: float
-    """The mean response minutes of weight 0, less these."""
+    assessment: Assessment
+    """Of the policy for weight 0, and of this one."""
+
+    @property
+    def fleet(self) -> FleetOutcome:
+        """What the units do."""
+        return next(iter(self.assessment.outcomes[-1].fleets.values()))
+
+    @property
+    def late_fraction(self) -> float:
+        """The late fraction."""
+        return self.fleet.missed.value
+
+    @property
+    def mean_minutes(self) -> float:
+        """The mean response minutes."""
+        return self.fleet.first_minutes
+
+    @property
+    def more_late(self) -> float:
+        """The late fraction, less that of weight 0."""
+        return self.late_fraction - self.assessment.first.missed.value
+
+    @property
+    def minutes_saved(self) -> float:
+        """The mean response minutes of weight 0, less these."""
+        return self.assessment.first.first_minutes - self.mean_minutes
 
     def document(self) -> dict[str, Any]:
         """The result as plain values, ready for JSON."""
-        own = {"weight": self.weight, "more_late": self.more_late, "minutes_saved": self.minutes_saved}
-        return own | self.result.entry(with_cost=True)
+        numbers = {"weight": self.weight, "more_late": self.more_late, "minutes_saved": self.minutes_saved}
+        outcome = self.assessment.outcomes[-1]
+        return numbers | self.assessment.numbers(outcome) | self.fleet.minutes | self.fleet.costs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,7 +79,7 @@ class WeightComparison:
             f"{policy} with weight {point.weight:g}"
             for policy, points in self.curves.items()
             for point in points
-            if not point.result.converged
+            if not point.fleet.converged
         ]
 
     def document(self) -> dict[str, Any]:
@@ -90,13 +115,15 @@ def compare_weights(
     for weight in sorted({0.0, *map(float, weights)}):
         # One problem at a time: whatever is kept with it goes when it does.
         problem = with_objective(by_late, Objective("late+minutes", weight) if weight > 0.0 else LATE)
+        seen = replace(city, objective=problem.objective)
         for name in names:
-            choice, words = PolicyChoice(label=name, name=name), f", weight {weight:g}"
-            first = found[name][0] if found[name] else None
-            before = first.result.evaluation if first else None
-            result = solved_result(problem, choice, options, kind=city.kinds[0], first=before, steps=steps, words=words)
-            late, minutes = result.evaluation.late_fraction, result.evaluation.mean_response_minutes
-            assert minutes is not None  # the problem of a city has them unless they are left out
-            more_late, saved = (late - first.late_fraction, first.mean_minutes - minutes) if first else (0.0, 0.0)
-            found[name].append(WeightResult(weight, result, late, minutes, more_late, saved))
+            words = f"{name}, weight {weight:g}"
+            steps.begin(words)
+            began = time.perf_counter()
+            policy = solve_named(problem, name, options)
+            seconds = time.perf_counter() - began
+            fleet = fleet_outcome(seen, problem, policy, options, name=words, solve_seconds=seconds, steps=steps)
+            outcome = Outcome(name=name, city=seen, periods={ALWAYS.name: {fleet.kind: fleet}})
+            before = (found[name][0].assessment.first,) if found[name] else ()
+            found[name].append(WeightResult(weight, Assessment(city=seen, outcomes=(*before, outcome))))
     return WeightComparison(city=city, curves=found)

@@ -35,6 +35,8 @@ class Fleet:
     standards: tuple[Standard, ...] = ()
     types: tuple[str, ...] = ()
     """[J] the type of incident of each demand point of its problem; "" where the city has no standards."""
+    seconds: tuple[float, ...] = ()
+    """The time to solve each policy, where that is known."""
 
     @cached_property
     def policy(self) -> Policy:
@@ -74,7 +76,8 @@ class Fleet:
         """The fleet with the policy of one period at all hours."""
         if len(self.policies) == 1:
             return self
-        return replace(self, policies=(self.policies[number],), periods=(ALWAYS,))
+        seconds = self.seconds[number : number + 1]
+        return replace(self, policies=(self.policies[number],), periods=(ALWAYS,), seconds=seconds)
 
     def made_for(self, problem: DispatchProblem) -> Policy:
         """The policy that was made for a problem, whatever its period, now of that very problem."""
@@ -203,10 +206,15 @@ class Fleet:
         return tuple(self.problem.missed(number).item(team, point) for number in range(num))
 
 
-def fleet_of(*policies: Policy, periods: tuple[Period, ...] = (ALWAYS,), kind: str = TRUCK) -> Fleet:
+def fleet_of(
+    *policies: Policy,
+    periods: tuple[Period, ...] = (ALWAYS,),
+    kind: str = TRUCK,
+    seconds: tuple[float, ...] = (),
+) -> Fleet:
     """The fleet of the policies of one kind, without a roster and without standards."""
     types = ("",) * policies[0].problem.num_points
-    return Fleet(kind=kind, policies=policies, periods=periods, types=types)
+    return Fleet(kind=kind, policies=policies, periods=periods, types=types, seconds=seconds)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from runcard.assess.assessment import Assessment
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.depth import DEPTHS, DepthTable, is_quick, measure_depths
-from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.report.answers import AreaAnswer, FarUnit, answers_of, far_units
 from runcard.outputs.report.sensitivity import Row, sensitivity
 from runcard.outputs.report.solved import (
@@ -20,7 +20,7 @@ from runcard.outputs.report.solved import (
     RECOMMENDED,
     Effort,
     Solved,
-    of_comparison,
+    of_assessment,
     solved_city,
 )
 from runcard.plan.plan import plan_of
@@ -78,7 +78,7 @@ def find(
     given: City,
     effort: Effort,
     *,
-    comparison: DepartmentComparison | None = None,
+    comparison: Assessment | None = None,
     quick: bool = False,
     fit: Mapping[str, Any] | None = None,
 ) -> Report:
@@ -91,7 +91,7 @@ def find(
                 f"{given.name}: expected a comparison of this city with {', '.join(REPORTED)}, got one of "
                 f"{comparison.city.name} with {', '.join(comparison.names)}"
             )
-        solved = of_comparison(comparison, effort, with_shares=True)
+        solved = of_assessment(comparison, effort, with_shares=True)
     rows = () if quick else sensitivity(given, solved, effort)
     depths = () if quick else _depths(solved, effort)
     answers = {}

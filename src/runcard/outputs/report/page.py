@@ -12,12 +12,12 @@ from typing import Any, Final
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from runcard.assess.assessment import Assessment
 from runcard.assess.steps import NO_STEPS, Steps
 from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.output_file import check_output_file, write_whole
 from runcard.outputs import fit_file
-from runcard.outputs.department_comparison import DepartmentComparison
 from runcard.outputs.page import embedded, ground_of, page_parts
 from runcard.outputs.report import words
 from runcard.outputs.report.findings import Report, find
@@ -36,7 +36,7 @@ def write_report(
     city: City,
     path: str | Path,
     *,
-    comparison: DepartmentComparison | None = None,
+    comparison: Assessment | None = None,
     incidents: int | None = None,
     seed: int = 1,
     quick: bool = False,

@@ -11,13 +11,15 @@ lies in [1 - u / l₀, 1 - l / u₀].
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.assessment import Assessment
 from runcard.assess.chances import ChanceKeeper, Sums, chance_interval
+from runcard.assess.exact import outcomes_of
+from runcard.assess.outcome import FleetOutcome, avoided, more
 from runcard.assess.policy_choice import best_policy, is_small
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.assess.team_shares import TeamShares, exact_shares
@@ -25,9 +27,8 @@ from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.interval import Interval
 from runcard.mdp.from_city import with_rates_of
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.compare import Comparison, StandardResult, compare_policies
-from runcard.outputs.department_comparison import DepartmentComparison
-from runcard.plan.plan import plan_of
+from runcard.plan.fleet import Fleet, fleet_of
+from runcard.plan.plan import Plan, plan_of
 from runcard.plan.words import certainty
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import quick_closest_first
@@ -165,8 +166,12 @@ def solved_city(
             steps = effort.steps if len(cities) == 1 else NamedSteps(effort.steps, kind)
             problems[kind] = city_problem(seen, arrivals=exact or _asks_for_last(seen), steps=steps)
     if exact:
-        kinds = {kind: _compared(city, kind, names, problems[kind], effort) for kind in city.kinds}
-        return of_comparison(DepartmentComparison(city=city, kinds=kinds), effort, with_shares=with_shares)
+        plans = {
+            name: Plan(fleets=tuple(_fleet(cities[kind], name, problems[kind], effort) for kind in city.kinds))
+            for name in names
+        }
+        outcomes = outcomes_of(city, plans, problems, effort.options, effort.steps)
+        return of_assessment(Assessment(city=city, outcomes=outcomes), effort, with_shares=with_shares)
     return _simulated(city, cities, names, problems, effort, with_shares=with_shares)
 
 
@@ -176,80 +181,53 @@ def _asks_for_last(city: City) -> bool:
     return several and any(1 < one.arrivals == one.trucks for one in city.standards)
 
 
-def _compared(city: City, kind: str, names: tuple[str, ...], problem: DispatchProblem, effort: Effort) -> Comparison:
-    """The comparison of one kind."""
-    steps = effort.steps if len(city.kinds) == 1 else NamedSteps(effort.steps, kind)
-    own = [policy_for(city.of_kind(kind), name) for name in names]
-    return compare_policies(city, own, effort.options, kind=kind, steps=steps, problem=problem)
+def _fleet(city: City, name: str, problem: DispatchProblem, effort: Effort) -> Fleet:
+    """The fleet of one kind under the policy of a name."""
+    (kind,), policy = city.kinds, policy_for(city, name)
+    effort.steps.begin(f"{kind}: {policy}" if city.said(kind) else policy)
+    return fleet_of(solve_named(problem, policy, effort.options), kind=kind)
 
 
-def of_comparison(comparison: DepartmentComparison, effort: Effort, *, with_shares: bool = False) -> Solved:
-    """What an exact comparison says; its first policy is closest-first and its last the recommended one."""
-    found: list[PolicyResult] = []
-    for number, result in enumerate(comparison.results):
-        missed = Interval(result.missed, result.lower, result.upper)
-        first = found[0].missed if found else missed
-        pairs = zip(*(_counted(comparison, one) for one in (0, number)), strict=True)
-        standards = tuple(_exact_standard(*pair) for pair in pairs)
-        found.append(
-            PolicyResult(
-                name=result.name,
-                missed=missed,
-                gain=_sure_gain(first, missed) if number else NOTHING,
-                fewer=_sure_fewer(first, missed) if number else NOTHING,
-                mean_minutes=comparison.mean_minutes(number),
-                standards=standards,
-                kinds={kind: _exact_kind(one, number) for kind, one in comparison.kinds.items()},
-            )
+def of_assessment(found: Assessment, effort: Effort, *, with_shares: bool = False) -> Solved:
+    """What an exact assessment says; its first policy is closest-first and its last the recommended one."""
+    results = tuple(
+        PolicyResult(
+            name=" and ".join(dict.fromkeys(fleet.policy.name for fleet in outcome.fleets.values())),
+            missed=outcome.missed,
+            gain=avoided(found.first.missed, outcome.missed) if number else NOTHING,
+            fewer=more(outcome.missed, found.first.missed) if number else NOTHING,
+            mean_minutes=outcome.first_minutes,
+            standards=tuple(
+                StandardFinding(
+                    standard=after.standard,
+                    missed=after.missed,
+                    minutes=after.minutes,
+                    fewer=more(after.missed, before.missed) if before.missed and after.missed else None,
+                )
+                for before, after in zip(found.first.standards, outcome.standards, strict=True)
+            ),
+            kinds={kind: _exact_kind(fleet) for kind, fleet in outcome.fleets.items()},
         )
-    policies = tuple(
-        {kind: one.results[number].policy for kind, one in comparison.kinds.items()} for number in range(len(found))
+        for number, outcome in enumerate(found)
     )
     shares = []
-    for number in range(len(found)) if with_shares else ():
-        effort.steps.begin(f"{found[number].name} by area")
+    for outcome in found if with_shares else ():
+        effort.steps.begin(f"{outcome.name} by area")
         shares.append(
             {
-                kind: exact_shares(
-                    one.results[number].policy, one.results[number].evaluation, threads=effort.options.threads
-                )
-                for kind, one in comparison.kinds.items()
+                kind: exact_shares(fleet.policy, fleet.evaluation, threads=effort.options.threads)
+                for kind, fleet in outcome.fleets.items()
             }
         )
     return Solved(
-        city=comparison.city, exact=True, incidents=None, policies=policies, results=tuple(found), shares=tuple(shares),
-        failed=tuple(comparison.failed),
-    )  # fmt: skip
-
-
-def _counted(comparison: DepartmentComparison, number: int) -> tuple[StandardResult, ...]:
-    """How often each standard is missed, or each rule of a city without standards that has several."""
-    return comparison.results[number].standards
-
-
-def _exact_standard(before: StandardResult, after: StandardResult) -> StandardFinding:
-    """How often a standard is missed, with bounds."""
-    first, missed = (
-        None
-        if one.miss_fraction is None or one.lower is None or one.upper is None
-        else Interval(one.miss_fraction, one.lower, one.upper)
-        for one in (before, after)
+        city=found.city,
+        exact=True,
+        incidents=None,
+        policies=tuple({kind: fleet.policy for kind, fleet in outcome.fleets.items()} for outcome in found),
+        results=results,
+        shares=tuple(shares),
+        failed=tuple(found.failed),
     )
-    fewer = None if first is None or missed is None else _sure_fewer(first, missed)
-    return StandardFinding(standard=after.standard, missed=missed, minutes=after.mean_minutes, fewer=fewer)
-
-
-def _sure_fewer(first: Interval, missed: Interval) -> Interval:
-    """How much less is missed, and between which numbers that is sure to lie."""
-    return Interval(first.value - missed.value, first.low - missed.high, first.high - missed.low)
-
-
-def _sure_gain(first: Interval, missed: Interval) -> Interval:
-    """The part of the misses that is avoided, and between which parts it is sure to lie."""
-    if first.value <= 0.0:
-        return Interval(0.0, 0.0, 0.0)
-    low = 1.0 - missed.high / first.low if first.low > 0.0 else -inf
-    return Interval(1.0 - missed.value / first.value, low, 1.0 - missed.low / first.high)
 
 
 def _simulated_gain(first: NDArray[np.float64], own: NDArray[np.float64]) -> Interval:
@@ -258,15 +236,13 @@ def _simulated_gain(first: NDArray[np.float64], own: NDArray[np.float64]) -> Int
     return Interval(found.value, found.low, min(1.0, found.high))
 
 
-def _exact_kind(comparison: Comparison, number: int) -> KindResult:
+def _exact_kind(fleet: FleetOutcome) -> KindResult:
     """What one kind does, from its exact evaluation."""
-    evaluation, problem = comparison.results[number].evaluation, comparison.problem
-    assert evaluation.mean_response_minutes is not None  # a comparison always has minutes
     return KindResult(
-        mean_minutes=evaluation.mean_response_minutes,
-        p90_minutes=evaluation.p90_minutes.get("first"),
-        busy_fractions=evaluation.busy_fractions,
-        calls_per_day=evaluation.busy_fractions * problem.returns_per_day,
+        mean_minutes=fleet.first_minutes,
+        p90_minutes=fleet.evaluation.p90_minutes.get("first"),
+        busy_fractions=fleet.evaluation.busy_fractions,
+        calls_per_day=fleet.calls_per_day,
     )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from runcard.assess.exact import assess_exactly
+from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import best_policy, busy_part, is_small, policy_note, worse_note
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps
 from runcard.assess.team_shares import TeamShares, exact_shares
@@ -18,7 +20,6 @@ from runcard.city.model import LATE, City
 from runcard.interval import Interval
 from runcard.mdp.problem import MINUTES, P_LATE
 from runcard.mdp.standards import rules_of
-from runcard.outputs.compare import ComparedPolicy, Comparison, compare_policies
 from runcard.outputs.whatif.areas import area_effects
 from runcard.outputs.whatif.changes import Change, apply_changes, change_words, changed_kinds
 from runcard.outputs.whatif.outside import same_outside
@@ -164,13 +165,14 @@ class _Work:
         names = list(dict.fromkeys(self.names))
         found, points = [], []
         for city, steps in self._cities():
-            compared = compare_policies(city, names, self.options, kind=self.kind, steps=steps)
-            best = compared.results[0]
+            compared = assess_exactly(city.of_week, names, self.options, steps=steps)
+            best = compared.first.fleets[self.kind]
             steps.begin("areas")
             points.append(_means(exact_shares(best.policy, best.evaluation, threads=self.options.threads)))
             found.append(compared)
-        busy = [_busy_of(one) for one in found]
-        policies = [_sure_effect(name, found[0], found[-1]) for name in self.names]
+        busy = [_busy_of(one.first.fleets[self.kind]) for one in found]
+        ends = found[0], found[-1]
+        policies = [_sure_effect(*(one[name].fleets[self.kind] for one in ends)) for name in self.names]
         proven, converged = all(one.proven for one in found), not any(one.failed for one in found)
         return self._effect(policies, busy, points, exact=True, proven=proven, converged=converged)
 
@@ -217,31 +219,30 @@ def _units(
     return tuple(found)
 
 
-def _busy_of(comparison: Comparison) -> dict[str, float]:
-    """The part of the time that a unit of each station is busy under the first policy."""
-    busy = comparison.results[0].evaluation.busy_fractions.tolist()
-    return dict(zip(comparison.problem.station_ids, busy, strict=True))
+def _busy_of(fleet: FleetOutcome) -> dict[str, float]:
+    """The part of the time that a unit of each station is busy."""
+    return dict(zip(fleet.problem.station_ids, fleet.evaluation.busy_fractions.tolist(), strict=True))
 
 
-def _sure_effect(name: str, before: Comparison, after: Comparison) -> PolicyEffect:
-    """What changes between two comparisons; if they are the same one, nothing does."""
-    results = [one.result(name) for one in (before, after)]
+def _sure_effect(before: FleetOutcome, after: FleetOutcome) -> PolicyEffect:
+    """What changes between two outcomes of a kind; if they are the same one, nothing does."""
+    fleets = (before, after)
     same = before is after
 
     def change(numbers: Sequence[Interval]) -> BeforeAfter:
         return no_change(numbers[0]) if same else sure_change(*numbers)
 
     def both(numbers: Sequence[Interval | None]) -> BeforeAfter | None:
-        known = [one for one in numbers if one is not None]
+        known = [number for number in numbers if number is not None]
         return change(known) if len(known) == len(numbers) else None
 
-    last = [one.evaluation.last_minutes for one in results]
-    missed, minutes = [_missed(one) for one in results], [_minutes(one) for one in results]
+    last = [fleet.evaluation.last_minutes for fleet in fleets]
+    missed, minutes = [_missed(fleet) for fleet in fleets], [_minutes(fleet) for fleet in fleets]
     return PolicyEffect(
-        name=name,
-        missed=change([Interval(one.evaluation.late_fraction, one.lower, one.upper) for one in results]),
-        first_minutes=change([point_interval(one.evaluation.mean_response_minutes) for one in results]),
-        last_minutes=None if None in last else change([point_interval(one) for one in last]),
+        name=before.policy.name,
+        missed=change([fleet.missed for fleet in fleets]),
+        first_minutes=change([point_interval(fleet.first_minutes) for fleet in fleets]),
+        last_minutes=None if None in last else change([point_interval(mean) for mean in last]),
         standards=tuple(
             StandardEffect(rule.standard, both(late), both(times))
             for rule, late, times in zip(
@@ -254,19 +255,12 @@ def _sure_effect(name: str, before: Comparison, after: Comparison) -> PolicyEffe
     )
 
 
-def _missed(result: ComparedPolicy) -> list[Interval | None]:
+def _missed(fleet: FleetOutcome) -> list[Interval | None]:
     """How often each standard, or each rule of a city without standards, is missed; None if there are no incidents."""
-    if not result.standards:
-        return [Interval(result.evaluation.late_fraction, result.lower, result.upper)]
-    return [
-        None
-        if one.miss_fraction is None or one.lower is None or one.upper is None
-        else Interval(one.miss_fraction, one.lower, one.upper)
-        for one in result.standards
-    ]
+    return [of.missed for of in fleet.standards] if fleet.standards else [fleet.missed]
 
 
-def _minutes(result: ComparedPolicy) -> list[Interval | None]:
+def _minutes(fleet: FleetOutcome) -> list[Interval | None]:
     """The mean minutes of the arrival that each standard is about, if that is known."""
-    found = [one.mean_minutes for one in result.standards] or [result.evaluation.mean_response_minutes]
-    return [None if one is None else point_interval(one) for one in found]
+    means = [of.minutes for of in fleet.standards] if fleet.standards else [fleet.first_minutes]
+    return [None if mean is None else point_interval(mean) for mean in means]

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runcard.outputs.compare import Comparison, compare_policies
+from runcard.outputs.department_comparison import DepartmentComparison
+from runcard.outputs.notebook import ends_words
+from runcard.outputs.week_comparison import compare_week
 from tests.departments import random_department
 from tests.markup import HOSTILE, shown
 from tests.weeks import with_days
 
 from runcard import compare_department, generate_grid
-from runcard.outputs.compare import Comparison, compare_policies
-from runcard.outputs.department_comparison import DepartmentComparison
-from runcard.outputs.notebook import ends_words
-from runcard.outputs.week_comparison import compare_week
 
 POLICIES = ("closest-first", "optimal")
 GRID = generate_grid(side=3, num_stations=3, load=0.2, seed=1)

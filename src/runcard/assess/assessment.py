@@ -1,0 +1,152 @@
+"""An assessment: what plans of one city achieve, side by side, the first of them being what others improve on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from runcard.assess.outcome import Outcome
+from runcard.assess.policy_choice import PolicyChoice
+from runcard.city.model import LATE, City
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Assessment:
+    """What plans of one city achieve, in the order in which they were asked for."""
+
+    city: City
+    outcomes: tuple[Outcome, ...]
+    choices: tuple[PolicyChoice, ...] = ()
+    """The policies that somebody asked for by name or file, one for each outcome."""
+
+    def __getitem__(self, name: str) -> Outcome:
+        """The outcome of the plan of that name."""
+        return {outcome.name: outcome for outcome in self.outcomes}[name]
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """The outcomes in turn."""
+        return iter(self.outcomes)
+
+    def _repr_html_(self) -> str:
+        """The assessment in a notebook."""
+        from runcard.assess.notebook import assessment_html  # it knows this class
+
+        return assessment_html(self)
+
+    @property
+    def first(self) -> Outcome:
+        """What others improve on."""
+        return self.outcomes[0]
+
+    @property
+    def names(self) -> list[str]:
+        """What the plans are called."""
+        return [outcome.name for outcome in self.outcomes]
+
+    @property
+    def proven(self) -> bool:
+        """Whether the intervals are proven; else they are estimated."""
+        return self.first.missed.proven
+
+    @property
+    def failed(self) -> list[str]:
+        """The plans that did not converge, with the kind and the period."""
+        return [words for outcome in self.outcomes for words in outcome.failed]
+
+    def improvement(self, outcome: Outcome) -> float:
+        """The part of what the first plan misses that another one avoids."""
+        before = self.first.missed.value
+        return 1.0 - outcome.missed.value / before if before > 0.0 else 0.0
+
+    def gap_to_optimum(self, outcome: Outcome) -> float | None:
+        """At most how far above the optimum the cost of a plan is, as a part; None where `optimal` is not beside it."""
+        lower = self._optimum
+        return max(0.0, outcome.cost.high / lower - 1.0) if lower > 0.0 else None
+
+    @cached_property
+    def _optimum(self) -> float:
+        return next((outcome.optimum for outcome in self.outcomes if outcome.optimum > 0.0), 0.0)
+
+    def of_kind(self, kind: str) -> "Assessment":
+        """What one kind does, in a city without periods."""
+        return Assessment(
+            city=self.city.of_kind(kind),
+            outcomes=tuple(outcome.of_kind(kind) for outcome in self.outcomes),
+            choices=self.choices,
+        )
+
+    def in_period(self, period: str) -> "Assessment":
+        """What the plans achieve in one period."""
+        outcomes = tuple(outcome.in_period(period) for outcome in self.outcomes)
+        return Assessment(city=self.city.in_period(period), outcomes=outcomes, choices=self.choices)
+
+    def document(self) -> dict[str, Any]:
+        """The assessment as plain values, ready for JSON; fractions are fractions, not percentages.
+
+        An objective other than the late fraction stands beside the city, and the mean cost with each policy. Of each
+        policy: what all kinds add up to, every standard, and what each kind does by itself; or all that by period.
+        """
+        objective = {} if self.city.objective == LATE else {"objective": asdict(self.city.objective)}
+        policies = [self._entry(outcome) for outcome in self.outcomes]
+        gains = [
+            {"name": knowing.name, "without": blind.name, "improvement": gain}
+            for blind, knowing, gain in self.knowing_the_hour
+        ]
+        of_hour = {"knowing_the_hour": gains} if self.city.has_periods else {}
+        return {"city": self.city.name} | objective | {"policies": policies} | of_hour
+
+    def numbers(self, outcome: Outcome) -> dict[str, Any]:
+        """What one plan achieves in all, as plain values."""
+        missed = outcome.missed
+        return {
+            "name": outcome.name,
+            "late_fraction": missed.value,
+            "late_per_day": missed.value * outcome.city.incidents_per_day,
+            "mean_response_minutes": outcome.first_minutes,
+            "lower": missed.low,
+            "upper": missed.high,
+            "improvement_over_first": self.improvement(outcome),
+            "seconds": outcome.seconds,
+            "converged": not outcome.failed,
+            "proven": missed.proven,
+        }
+
+    def _entry(self, outcome: Outcome, *, of_fleet: bool = False) -> dict[str, Any]:
+        """What one plan achieves as plain values; `of_fleet` says that there is one fleet, and asks for its work."""
+        document = self.numbers(outcome) | {"gap_to_optimum": self.gap_to_optimum(outcome)}
+        if of_fleet or (self.city.plain and len(outcome.periods) == 1):
+            (fleet,) = outcome.fleets.values()
+            return document | fleet.document()
+        if outcome.standards:
+            document["standards"] = [of.document() for of in outcome.standards]
+        if len(outcome.periods) > 1:
+            document["periods"] = [
+                {"period": name, "share_of_incidents": share} | self.in_period(name)._entry(outcome.in_period(name))
+                for name, share in outcome.shares.items()
+            ]
+        else:
+            document["kinds"] = [
+                {"kind": kind} | self.of_kind(kind)._entry(outcome.of_kind(kind), of_fleet=True)
+                for kind in outcome.fleets
+            ]
+        return document
+
+    @property
+    def knowing_the_hour(self) -> list[tuple[Outcome, Outcome, float]]:
+        """Each plan that does not know the hour, the same one that does, and the part of misses that it avoids."""
+        outcomes = self.outcomes
+        return [
+            (outcomes[blind], outcomes[knowing], 1.0 - outcomes[knowing].missed.value / outcomes[blind].missed.value)
+            for blind, knowing in pairs_by_hour(self.choices)
+            if outcomes[blind].missed.value > 0.0
+        ]
+
+
+def pairs_by_hour(choices: Sequence[PolicyChoice]) -> list[tuple[int, int]]:
+    """The numbers of each policy that does not know the hour, and of the same one that does."""
+    return [
+        (number, other)
+        for number, choice in enumerate(choices)
+        for other, knowing in enumerate(choices)
+        if not choice.knows_hour and knowing.knows_hour and choice.name == knowing.name
+    ]
