@@ -30,6 +30,8 @@ class Markup(HTMLParser):
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Take note of a tag without content."""
         self.tags.append((tag, dict(attrs)))
+        if tag == "br" and self._open[-1] in ("td", "th"):
+            self.tables[-1][-1][-1] += "\n"
 
     def handle_endtag(self, tag: str) -> None:
         """Close the tag that was opened last."""
@@ -54,7 +56,7 @@ def shown(thing: object) -> Markup:
     """How a notebook shows something, checked: no script, nothing from elsewhere, no fixed background."""
     html = thing._repr_html_()  # type: ignore[attr-defined]
     page = Markup(html)
-    allowed = {"div", "table", "caption", "b", "thead", "tbody", "tr", "th", "td", "p", "small"}
+    allowed = {"div", "table", "caption", "b", "thead", "tbody", "tr", "th", "td", "p", "small", "br"}
     assert page.names <= allowed | {"svg", "title", "path", "g", "circle", "rect", "text", "line"}
     for _, attributes in page.tags:
         assert not {"src", "href", "class", "id"} & attributes.keys()

@@ -22,7 +22,7 @@ def test_every_name_can_be_had(name: str) -> None:
     """Every public name leads to a class or function of that name, with a docstring."""
     found = getattr(runcard, name)
     assert callable(found)
-    assert found.__name__ == name
+    assert found.__name__.removeprefix("runcard.") == name  # `assess` is a folder, too
     assert found.__doc__
 
 

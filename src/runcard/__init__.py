@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from runcard.assess.assess import assess
     from runcard.city.demo import demo_city
     from runcard.city.files import read_city, write_city
     from runcard.city.grid import generate_grid
@@ -44,6 +45,7 @@ __all__ = [
     "Policy",
     "RuncardError",
     "Situation",
+    "assess",
     "demo_city",
     "dispatch_problem",
     "evaluate",
@@ -65,6 +67,7 @@ _HOMES = {
     "Policy": "policy.base",
     "RuncardError": "errors",
     "Situation": "plan.situation",
+    "assess": "assess.assess",
     "demo_city": "city.demo",
     "dispatch_problem": "mdp.from_city",
     "evaluate": "policy.solve",

@@ -5,7 +5,7 @@ import pytest
 from tests.departments import grid_department
 
 from runcard.assess.chances import ChanceKeeper, Sums, chance_interval
-from runcard.outputs.department_comparison import compare_department
+from runcard.assess.exact import assess_exactly
 from runcard.plan.plan import solve
 from runcard.simulate.department import simulate_plans
 from runcard.simulate.result import ratio_interval
@@ -18,7 +18,7 @@ def test_intervals_hold_the_exact_numbers() -> None:
     """Of 40 simulations of a small department, 33 or more hold what is exact: 95 % would be 38, with chance 0.999."""
     city = grid_department(side=3, engines=3, ladders=2, load=0.3)
     department = solve(city, NAME)
-    (exact,) = compare_department(city, (NAME,)).results
+    (exact,) = assess_exactly(city, (NAME,))
     held = np.zeros(1 + len(exact.standards), np.int64)
     for seed in range(40):
         keeper = ChanceKeeper(city, {NAME: department})
@@ -27,7 +27,7 @@ def test_intervals_hold_the_exact_numbers() -> None:
         of_city = np.array([float(batch.of_city) for batch in policy.batches])
         total = np.sum([keeper.missed(NAME, kind)[0] for kind in city.kinds], axis=0)
         own = chance_interval((total, of_city), found.most_weight)
-        held[0] += own.low <= exact.missed <= own.high
+        held[0] += own.low <= exact.missed.value <= own.high
         sums = {
             rule.standard: keeper.standard(NAME, kind, number)
             for kind, rules in keeper.rules.items()
@@ -35,8 +35,8 @@ def test_intervals_hold_the_exact_numbers() -> None:
         }
         for place, standard in enumerate(exact.standards, start=1):
             own = chance_interval(sums[standard.standard])
-            assert standard.miss_fraction is not None
-            held[place] += own.low <= standard.miss_fraction <= own.high
+            assert standard.missed is not None
+            held[place] += own.low <= standard.missed.value <= own.high
     assert (held >= 33).all()
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.departments import grid_department
 from tests.policy_files import save_policy
 
+from runcard.assess.plans import plans_for
 from runcard.assess.policy_choice import (
     best_policy,
     busy_part,
@@ -18,7 +19,6 @@ from runcard.assess.policy_choice import (
 from runcard.city import City, generate_grid
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.week_choice import fleets_for
 from runcard.policy.solve import evaluate, solve_problem
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
@@ -65,7 +65,7 @@ def test_a_file_is_read_and_nothing_is_solved(folder: Path, city: City, monkeypa
     """The policy of a file is that of the city's own problem, and decides as the one that was saved."""
     choices = policy_choices(["mine.policy"], DEFAULTS)
     monkeypatch.setattr("runcard.assess.policy_choice.solve_named", lambda *_: pytest.fail("should not be solved"))
-    (policy,) = (fleet.policy for fleet in fleets_for(city, choices, DEFAULTS))
+    (policy,) = (plan.fleets[0].policy for plan in plans_for(city, choices, DEFAULTS).values())
     problem = dispatch_problem(city)
     for point in range(problem.num_points):
         assert policy.decide(problem.trucks, point) == solve_problem(problem, "one-step").decide(problem.trucks, point)
@@ -75,7 +75,7 @@ def test_a_file_for_another_city_is_refused(folder: Path) -> None:
     """The fingerprints are compared, not only the names of stations."""
     other = generate_grid(side=3, num_stations=3, load=0.21, seed=5)
     with pytest.raises(PolicyFileError, match=r"mine\.policy: the policy was made for another city"):
-        fleets_for(other, policy_choices(["mine.policy"], DEFAULTS), DEFAULTS)
+        plans_for(other, policy_choices(["mine.policy"], DEFAULTS), DEFAULTS)
 
 
 def test_mistakes_are_said_before_any_work(folder: Path) -> None:

@@ -7,9 +7,10 @@ import pytest
 from tests.departments import grid_department
 from tests.weeks import with_days, with_days_by_type
 
+from runcard.assess.exact import assess_exactly
+from runcard.assess.plans import WEEK_POLICIES
 from runcard.city import generate_grid, read_city, write_city
 from runcard.cli import main
-from runcard.outputs.week_comparison import compare_week
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +94,12 @@ def test_compare_shows_the_week_and_what_the_hour_is_worth(run, folder: Path) ->
     ):  # fmt: skip
         assert words in " ".join(ran.out.split()), words
     document = json.loads(run("compare", folder, "--json").out)
-    expected = compare_week(read_city(folder))
-    for found, result in zip(document["policies"], expected.results, strict=True):
+    expected = assess_exactly(read_city(folder), WEEK_POLICIES)
+    for found, result in zip(document["policies"], expected, strict=True):
         assert found["name"] == result.name
-        assert found["late_fraction"] == pytest.approx(result.missed, rel=1e-9)
+        assert found["late_fraction"] == pytest.approx(result.missed.value, rel=1e-9)
         assert [one["late_fraction"] for one in found["periods"]] == pytest.approx(
-            [one.missed for one in result.periods], rel=1e-9
+            [result.in_period(period).missed.value for period in result.periods], rel=1e-9
         )
 
 

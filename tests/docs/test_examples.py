@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runcard import compare_department, demo_city, dispatch_problem, evaluate, generate_grid, solve_problem
+from runcard import assess, demo_city, dispatch_problem, evaluate, generate_grid, solve_problem
 from runcard.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -62,24 +62,24 @@ def words_of(page: str) -> str:
 def test_the_numbers_of_the_readme_are_those_of_the_demo() -> None:
     """The README and the tutorial say what all standards together gain, and beside it what single ones do."""
     city = demo_city()
-    closest, optimal = compare_department(city, ["closest-first", "optimal"]).results
+    closest, optimal = assess(city, ["closest-first", "optimal"])
     late: dict[tuple[str, int, str], str] = {}
     saved: dict[tuple[str, int], float] = {}
     for before, after in zip(closest.standards, optimal.standards, strict=True):
         standard = before.standard
         assert standard == after.standard
-        assert before.miss_fraction is not None
-        assert after.miss_fraction is not None
+        assert before.missed is not None
+        assert after.missed is not None
         if standard.kind == "engine":
-            for result, one in (("closest-first", before.miss_fraction), ("optimal", after.miss_fraction)):
+            for result, one in (("closest-first", before.missed.value), ("optimal", after.missed.value)):
                 late[standard.type, standard.arrivals, result] = f"{100 * one:.1f} %"
         per_day = sum(point.incidents_per_day for point in city.demand if point.type == standard.type)
         rank = standard.arrivals if standard.kind == "engine" else 0
-        saved[standard.type, rank] = standard.weight * per_day * (before.miss_fraction - after.miss_fraction)
+        saved[standard.type, rank] = standard.weight * per_day * (before.missed.value - after.missed.value)
     engines, ladders = (city.of_kind(kind).num_trucks for kind in ("engine", "ladder"))
-    missed, best = (f"{100 * result.missed:.1f}" for result in (closest, optimal))
-    fewer = f"{100 * optimal.improvement_over_first:.1f} % fewer"
-    total = city.incidents_per_day * (closest.missed - optimal.missed)
+    missed, best = (f"{100 * outcome.missed.value:.1f}" for outcome in (closest, optimal))
+    fewer = f"{100 * (1 - optimal.missed.value / closest.missed.value):.1f} % fewer"
+    total = city.incidents_per_day * (closest.missed.value - optimal.missed.value)
     assert sum(saved.values()) == pytest.approx(total, rel=1e-6)
     assert saved["fire", 1] + saved["alarm", 1] > 0.5 * total  # most of it
     assert max(saved, key=lambda one: saved[one]) == ("alarm", 1)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from tests.departments import random_department
 from tests.seeds import each_seed
 
+from runcard.assess.assessment import Assessment
+from runcard.assess.exact import assess_exactly
 from runcard.city import City, DemandPoint, Standard, Unit
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.department_comparison import DepartmentComparison, compare_department
 from runcard.response.table import response_table
 
 Team = tuple[int, ...]
@@ -159,15 +160,15 @@ class Joint:
 def test_all_kinds_together_are_no_better_than_each_by_itself(seed: int) -> None:
     """Joint brute force over states and choices of both kinds reaches exactly the sum of the optima of each kind."""
     city = random_department(seed, shared_delay=(1.0, 0.0, 0.5)[seed % 3])
-    joint, comparison = Joint(city), compare_department(city, ["optimal"])
-    (result,) = comparison.results
+    joint, comparison = Joint(city), assess_exactly(city, ["optimal"])
+    (result,) = comparison
     policy = joint.solved()
     missed, by_standard = joint.long_run(policy)
-    assert result.missed == pytest.approx(missed, abs=1e-9)
-    assert result.lower - 1e-12 <= missed <= result.upper + 1e-12
+    assert result.missed.value == pytest.approx(missed, abs=1e-9)
+    assert result.missed.low - 1e-12 <= missed <= result.missed.high + 1e-12
     # Where another team is exactly as good, standards may differ one by one; their weighted sum may not.
     share = {one: _share(city, one) for one in city.standards}
-    found = {one.standard: one.miss_fraction or 0.0 for one in result.standards}
+    found = {one.standard: one.missed.value if one.missed else 0.0 for one in result.standards}
     assert sum(one.weight * share[one] * found[one] for one in found) == pytest.approx(missed, abs=1e-9)
     assert set(by_standard) == set(found)
 
@@ -176,20 +177,20 @@ def test_all_kinds_together_are_no_better_than_each_by_itself(seed: int) -> None
 def test_every_standard_of_closest_first_is_that_of_all_kinds_together(seed: int) -> None:
     """How often closest-first misses each standard is what the chain of all kinds together gives, inside its proof."""
     city = random_department(seed)
-    joint, comparison = Joint(city), compare_department(city, ["closest-first"])
-    (result,) = comparison.results
-    order = {kind: one.problem.order for kind, one in comparison.kinds.items()}
+    joint, comparison = Joint(city), assess_exactly(city, ["closest-first"])
+    (result,) = comparison
+    order = {kind: fleet.problem.order for kind, fleet in result.fleets.items()}
     policy = {
         (state, j): _closest(joint, comparison, order, state, point)
         for state in joint.states
         for j, point in enumerate(city.demand)
     }
     missed, by_standard = joint.long_run(policy)
-    assert result.missed == pytest.approx(missed, abs=1e-9)
+    assert result.missed.value == pytest.approx(missed, abs=1e-9)
     for one in result.standards:
-        assert one.miss_fraction == pytest.approx(by_standard[one.standard], abs=1e-9)
-        lower, upper = one.lower or 0.0, one.upper or 0.0
-        assert lower - 1e-12 <= by_standard[one.standard] <= upper + 1e-12
+        assert one.missed is not None
+        assert one.missed.value == pytest.approx(by_standard[one.standard], abs=1e-9)
+        assert one.missed.low - 1e-12 <= by_standard[one.standard] <= one.missed.high + 1e-12
 
 
 def _share(city: City, standard: Standard) -> float:
@@ -199,7 +200,7 @@ def _share(city: City, standard: Standard) -> float:
 
 def _closest(
     joint: Joint,
-    comparison: DepartmentComparison,
+    comparison: Assessment,
     order: Mapping[str, NDArray[np.int64]],
     state: State,
     point: DemandPoint,
@@ -207,7 +208,7 @@ def _closest(
     """The teams that closest-first sends."""
     chosen = {}
     for kind, number in {one.kind: one.trucks for one in joint.city.standards if one.type == point.type}.items():
-        demand = comparison.kinds[kind].city.demand
+        demand = comparison.first.fleets[kind].city.demand
         idle = state[list(joint.kinds).index(kind)]
         listed = [i for i in order[kind][demand.index(point)].tolist() for _ in range(idle[i])]
         chosen[kind] = tuple(sorted(listed[:number]))
@@ -220,9 +221,9 @@ def test_a_kind_that_nobody_needs_changes_nothing() -> None:
     spare = (*city.units, Unit("M1", city.stations[0].station_id, "medic"))
     more = replace(city, units=spare, stations=_uncounted(city), busy_minutes={**_busy(city), "medic": 10.0})
     assert more.kinds == city.kinds
-    before, after = (compare_department(one, ["closest-first", "optimal"]).results for one in (city, more))
+    before, after = (assess_exactly(one, ["closest-first", "optimal"]) for one in (city, more))
     for one, other in zip(before, after, strict=True):
-        assert (one.missed, one.lower, one.upper) == (other.missed, other.lower, other.upper)
+        assert one.missed == other.missed
         assert one.standards == other.standards
 
 
@@ -236,14 +237,14 @@ def test_splitting_a_type_into_two_identical_ones_changes_nothing() -> None:
         for name, part in ((("fire", 0.5), ("other", 0.5)) if point.type == "fire" else ((point.type, 1.0),))
     )
     split = replace(city, standards=standards, demand=demand, stations=_uncounted(city))
-    (before,), (after,) = (compare_department(one, ["optimal"]).results for one in (city, split))
-    assert after.missed == pytest.approx(before.missed, rel=1e-9)
-    found = {(one.standard.type, one.standard.kind, one.standard.rule): one.miss_fraction for one in after.standards}
+    (before,), (after,) = (assess_exactly(one, ["optimal"]) for one in (city, split))
+    assert after.missed.value == pytest.approx(before.missed.value, rel=1e-9)
+    found = {(one.standard.type, one.standard.kind, one.standard.rule): one.missed.value for one in after.standards}
     for one in before.standards:
         key = (one.standard.type, one.standard.kind, one.standard.rule)
-        assert found[key] == pytest.approx(one.miss_fraction, rel=1e-9)
+        assert found[key] == pytest.approx(one.missed.value, rel=1e-9)
         if one.standard.type == "fire":
-            assert found["other", *key[1:]] == pytest.approx(one.miss_fraction, rel=1e-9)
+            assert found["other", *key[1:]] == pytest.approx(one.missed.value, rel=1e-9)
 
 
 def test_the_kind_must_be_one_that_incidents_need() -> None:

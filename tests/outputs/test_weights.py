@@ -42,7 +42,7 @@ def test_each_point_is_the_policy_of_that_objective(grid: City, comparison: Weig
         alone = evaluate(solve_problem(dispatch_problem(replace(grid, objective=objective)), "optimal"))
         assert point.late_fraction == pytest.approx(alone.late_fraction, rel=1e-9)
         assert point.mean_minutes == pytest.approx(alone.mean_response_minutes, rel=1e-9)
-        assert point.result.lower <= alone.late_fraction <= point.result.upper
+        assert point.fleet.missed.low <= alone.late_fraction <= point.fleet.missed.high
 
 
 def test_what_a_weight_costs_and_saves(comparison: WeightComparison) -> None:
@@ -106,7 +106,7 @@ def test_the_caller_is_told_what_goes_on(grid: City) -> None:
     _, *names = heard
     assert names == [f"optimal, weight {weight}{of}" for weight in ("0", "0.1") for of in ("", ", evaluated")]
     for number, name in enumerate(names):
-        cost, steps = comparison.curves["optimal"][number // 2].result.evaluation.cost, heard[name]
+        cost, steps = comparison.curves["optimal"][number // 2].fleet.cost.value, heard[name]
         assert steps
         assert all(now.lower <= cost * (1.0 + 1e-9) and cost <= now.upper * (1.0 + 1e-9) for now in steps)
 
@@ -115,7 +115,9 @@ def test_results_that_did_not_converge_are_named(comparison: WeightComparison) -
     """The policy and the weight of each are in the words."""
     assert comparison.failed == []
     points = list(comparison.curves["optimal"])
-    points[2] = replace(points[2], result=replace(points[2].result, converged=False))
+    first, outcome = points[2].assessment.outcomes
+    doubtful = replace(outcome, periods={"always": {"truck": replace(points[2].fleet, converged=False)}})
+    points[2] = replace(points[2], assessment=replace(points[2].assessment, outcomes=(first, doubtful)))
     curves = {**comparison.curves, "optimal": points}
     assert replace(comparison, curves=curves).failed == ["optimal with weight 0.01"]
 

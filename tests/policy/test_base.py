@@ -8,12 +8,12 @@ import pytest
 from numpy.typing import NDArray
 from tests.policy_files import load_policy, save_policy
 
+from runcard.assess.exact import assess_exactly
 from runcard.city import City, generate_grid
 from runcard.errors import PolicyFileError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
-from runcard.outputs.compare import compare_policies
 from runcard.outputs.explain import explain
 from runcard.plan.fleet import fleet_of
 from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Recipe, Stored
@@ -91,8 +91,8 @@ def test_a_new_policy_is_one_class_and_one_recipe(
     assert (type(found), found.name) == (FarthestFirst, "farthest-first")
     for point in range(problem.num_points):
         assert found.decide(problem.trucks, point) == policy.decide(problem.trucks, point)
-    comparison = compare_policies(city, ["closest-first", "farthest-first"])
-    assert comparison.result("farthest-first").evaluation.late_fraction == exact
+    comparison = assess_exactly(city, ["closest-first", "farthest-first"])
+    assert comparison["farthest-first"].missed.value == exact
     late = simulate_policies(city, [found], incidents=20_000).policies[0].late_fraction
     assert late.low - late.half <= exact <= late.high + late.half
     assert "it is the farthest:" in explain(fleet_of(policy).decide(problem.trucks, 0)).reasons[0]

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from runcard.assess.outcome import Outcome
+from runcard.assess.outcome import FleetOutcome, Outcome
 from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import LATE, City
 
@@ -42,6 +42,11 @@ class Assessment:
     def names(self) -> list[str]:
         """What the plans are called."""
         return [outcome.name for outcome in self.outcomes]
+
+    @property
+    def fleets(self) -> list[FleetOutcome]:
+        """What the units of the first kind do under each plan, in the first period."""
+        return [next(iter(outcome.fleets.values())) for outcome in self.outcomes]
 
     @property
     def proven(self) -> bool:

@@ -221,7 +221,7 @@ class Outcome:
         }
         shares = self._shares({period: sum(rates.values()) for period, rates in needed.items()})
         return sum(
-            shares[period] * rate * self.periods[period][kind].first_minutes / sum(rates.values())
+            shares[period] * (rate / sum(rates.values())) * self.periods[period][kind].first_minutes
             for period, rates in needed.items()
             for kind, rate in rates.items()
         )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from runcard.assess.assessment import Assessment
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import PolicyChoice
+from runcard.assess.tables import fewer_words, period_table, policy_cell, policy_table, standard_table
 from runcard.city.model import LATE
 from runcard.cli.terminal import make_console
 from runcard.outputs.weights import WeightComparison, WeightResult
@@ -21,8 +22,6 @@ from runcard.plan.words import (
 )
 from runcard.table import BEST, Cell, Row, Table, visible
 
-ROUNDING = 1e-9
-"""Late fractions that differ by less are the same."""
 EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
 
 
@@ -74,7 +73,7 @@ def _print_periods(found: Assessment) -> None:
 
 def _print_kind(found: Assessment) -> None:
     """Print what plans achieve with the one kind of a city, and what its stations do."""
-    console, fleets = make_console(), fleets_of(found)
+    console, fleets = make_console(), found.fleets
     console.print(policy_table(found, response=True, objective=True))
     _print_arrivals(fleets, found.names, truck=found.city.kinds[0])
     if any(fleet.is_optimum for fleet in fleets):
@@ -84,11 +83,6 @@ def _print_kind(found: Assessment) -> None:
         console.print(rule_table(found))
     console.print("Share of all trucks sent, and how much of the time a truck is busy:", style="bold")
     console.print(station_table(found))
-
-
-def fleets_of(found: Assessment) -> list[FleetOutcome]:
-    """What the one kind of a city does under each plan."""
-    return [next(iter(outcome.fleets.values())) for outcome in found]
 
 
 def print_weights(comparison: WeightComparison) -> None:
@@ -101,88 +95,6 @@ def print_weights(comparison: WeightComparison) -> None:
         console.print(weight_table(points, of_standards=not comparison.city.plain))
         _print_arrivals([point.fleet for point in points], [f"{point.weight:g}" for point in points], "weight")
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
-
-
-def policy_table(found: Assessment, *, response: bool, above_best: bool = False, objective: bool = False) -> Table:
-    """The plans side by side, with what is missed in all; the best of each column that has one stands out.
-
-    With the mean response, how far above the best they are at most, and what they minimise, if wanted.
-    """
-    city, sure = found.city, certainty(found.proven)
-    missed, minutes = [of.missed.value for of in found], [of.first_minutes for of in found]
-    decimals = decimals_for(100.0 * part for part in missed)
-    per_day = decimals_for(city.incidents_per_day * part for part in missed)
-    headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day"]
-    if not city.plain:
-        headings[1:] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day"]
-    what = "late" if city.plain else "missed"
-    some_more = max(missed) > missed[0] * (1.0 + ROUNDING)
-    fewer = f"fewer {what}\n(-: more), %" if some_more else f"fewer\n{what}, %"
-    headings += ["response\nmean min", fewer] if response else [fewer]
-    headings += [*(["above best\nat most, %"] if above_best else []), "time\ns"]
-    named = objective and city.objective != LATE
-    if named:
-        weight = city.objective.weight
-        headings.append(f"{'minutes' if weight is None else f'late + {weight:g} min'},\n{sure}")
-    rows: list[Row] = []
-    for of, part, mean in zip(found, missed, minutes, strict=True):
-        gap = found.gap_to_optimum(of)
-        cells: list[str | Cell] = [
-            policy_cell(of.name, converged=not of.failed),
-            Cell(in_decimals(100.0 * part, decimals), BEST if part == min(missed) else ""),
-            outward(of.missed.low, of.missed.high, decimals + 1),
-            in_decimals(city.incidents_per_day * part, per_day),
-        ]
-        cells += [Cell(f"{mean:.3f}", BEST if mean == min(minutes) else "")] if response else []
-        cells.append("" if of is found.first else fewer_words(found.improvement(of)))
-        cells += [("" if gap is None else f"{100.0 * gap:.2f}")] if above_best else []
-        cells.append(f"{of.seconds:.3f}")
-        cells += [outward(of.cost.low, of.cost.high, 5, times=1)] if named else []
-        rows.append(cells)
-    return Table(headings, rows)
-
-
-def standard_table(found: Assessment) -> Table:
-    """How often each standard is missed by each plan; the best of each row stands out."""
-    city = found.city
-    per_day = {
-        one.type: sum(point.incidents_per_day for point in city.demand if point.type == one.type)
-        for one in city.standards
-    }
-    rows: list[Row] = []
-    for of_standard in zip(*(outcome.standards for outcome in found), strict=True):
-        standard, has_minutes = of_standard[0].standard, of_standard[0].minutes is not None
-        known = [of.missed.value for of in of_standard if of.missed is not None]
-        decimals = decimals_for(100.0 * part for part in known)
-        cells: list[str | Cell] = []
-        for of in of_standard:
-            if of.missed is None:
-                cells.append("no incidents")
-                continue
-            part, style = of.missed.value, BEST if of.missed.value == min(known) else ""
-            below = [outward(of.missed.low, of.missed.high, decimals + 1)]
-            below += [] if of.minutes is None else [f"{of.minutes:.2f} min"]
-            cells.append(Cell(in_decimals(100.0 * part, decimals), style, below=below))
-        weight = f", weight {standard.weight:g}" if standard.weight != 1.0 else ""
-        about = "first" if standard.arrivals == 1 else "last" if standard.arrivals == standard.trucks else ""
-        below = [f"{standard.rule}{weight}", *([f"{about} there, mean"] if about and has_minutes else [])]
-        name = Cell(f"{standard.type}: {standard.kind}", below=below)
-        rows.append([name, in_decimals(per_day[standard.type], 2), *cells])
-    return Table(["standard", "incidents\nper day", *(visible(name) for name in found.names)], rows)
-
-
-def period_table(found: Assessment) -> Table:
-    """What each plan misses in each period; the best of each column stands out."""
-    columns = [[of.missed.value for of in found.in_period(period)] for period in found.first.periods]
-    decimals = decimals_for(100.0 * part for column in columns for part in column)
-    rows: list[Row] = []
-    for number, name in enumerate(found.names):
-        cells = (
-            Cell(in_decimals(100.0 * column[number], decimals), BEST if column[number] == min(column) else "")
-            for column in columns
-        )
-        rows.append([name, *cells])
-    return Table(["policy", *found.first.periods], rows)
 
 
 def _print_arrivals(
@@ -233,7 +145,7 @@ def optimum_lines(found: Assessment) -> list[str]:
 
 def rule_table(found: Assessment) -> Table:
     """The late fraction of each policy for the incidents of each rule."""
-    fleets = fleets_of(found)
+    fleets = found.fleets
     decimals = decimals_for(100.0 * late for fleet in fleets for late in fleet.late_by_rule.values())
     rows: list[Row] = [
         [
@@ -247,7 +159,7 @@ def rule_table(found: Assessment) -> Table:
 
 def station_table(found: Assessment) -> Table:
     """The share of all trucks sent that comes from each station, and how busy its trucks are, for every policy."""
-    evaluations = [fleet.evaluation for fleet in fleets_of(found)]
+    evaluations = [fleet.evaluation for fleet in found.fleets]
     rows = [
         [
             station.station_id,
@@ -282,14 +194,3 @@ def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) 
         for point in points
     ]
     return Table(["weight", *columns], rows)
-
-
-def fewer_words(part: float) -> str:
-    """The part of late incidents avoided, in percent; one that is negative can have any size."""
-    share = round(100.0 * part, 2) + 0.0  # no -0.00
-    return f"{share:.2f}" if share > -100.0 else f"{share:.1f}" if share > -1e5 else f"{share:.1e}"
-
-
-def policy_cell(name: str, *, converged: bool) -> Cell:
-    """The name of a policy in a table, with a warning if it did not converge."""
-    return Cell(name, warning="" if converged else "not converged")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.browser import OpenPage
 
+from runcard.assess.exact import assess_exactly
 from runcard.city import City, generate_grid
 from runcard.errors import InputError
-from runcard.outputs.department_comparison import compare_department
 from runcard.outputs.report import report_page, write_report
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.sensitivity import sensitivity
@@ -150,14 +150,14 @@ def test_names_stay_text(hostile_page: str) -> None:
 
 def test_a_comparison_is_not_made_again(tmp_path: Path, town: City, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its policies are those of the table; another one is refused."""
-    comparison = compare_department(town, ("closest-first", "fixed-card", "optimal"))
+    comparison = assess_exactly(town, ("closest-first", "fixed-card", "optimal"))
     monkeypatch.setattr("runcard.outputs.report.findings.solved_city", None)
     file = write_report(town, tmp_path / "report.html", comparison=comparison, quick=True)
     text = Parts(file.read_text(encoding="utf-8")).text
     assert "Fixed list" in text
-    year = per_year(comparison.results[0].missed, town)
+    year = per_year(comparison.first.missed.value, town)
     assert f"{year:,.0f} a year" in text
-    wrong = compare_department(town, ("optimal", "closest-first"))
+    wrong = assess_exactly(town, ("optimal", "closest-first"))
     with pytest.raises(InputError, match="closest-first, fixed-card, optimal, got"):
         write_report(town, tmp_path / "report.html", comparison=wrong)
 

@@ -7,8 +7,8 @@ from tests.departments import grid_department
 from tests.town import plain_town
 from tests.weeks import with_days_by_type
 
+from runcard.assess.exact import assess_exactly
 from runcard.city import City
-from runcard.outputs.department_comparison import compare_department
 from runcard.outputs.report.findings import find
 from runcard.outputs.report.sensitivity import Row, changes_of, sends_several, sensitivity, with_targets
 from runcard.outputs.report.solved import CLOSEST, OPTIMAL, RECOMMENDED, Effort, solved_city
@@ -51,11 +51,11 @@ def test_every_row_is_a_fresh_comparison(department: City, rows: dict[str, Row])
     assert len(expected) == 9
     assert len(rows) == 1 + 4 + 3 + 2 + 3
     for words, city in expected.items():
-        comparison = compare_department(city, (CLOSEST, OPTIMAL))
+        comparison = assess_exactly(city, (CLOSEST, OPTIMAL))
         row = rows[words]
-        for number, own in enumerate((row.closest, row.recommended)):
-            assert own.missed.value == pytest.approx(comparison.results[number].missed, rel=1e-8)
-            assert own.mean_minutes == pytest.approx(comparison.mean_minutes(number), rel=1e-8)
+        for outcome, own in zip(comparison, (row.closest, row.recommended), strict=True):
+            assert own.missed.value == pytest.approx(outcome.missed.value, rel=1e-8)
+            assert own.mean_minutes == pytest.approx(outcome.first_minutes, rel=1e-8)
 
 
 def test_only_what_changes_something_is_changed() -> None:

@@ -5,10 +5,11 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
+from runcard.assess.exact import assess_exactly
+from runcard.assess.outcome import avoided, more
 from runcard.assess.policy_choice import best_policy, is_small
 from runcard.city import City
 from runcard.interval import Interval
-from runcard.outputs.department_comparison import compare_department
 from runcard.outputs.report.findings import Report
 from runcard.outputs.report.solved import (
     CARD,
@@ -19,8 +20,6 @@ from runcard.outputs.report.solved import (
     RECOMMENDED,
     Effort,
     _simulated_gain,
-    _sure_fewer,
-    _sure_gain,
     incidents_for,
     policy_for,
     solved_city,
@@ -34,21 +33,19 @@ NAMES = (CLOSEST, CARD, RECOMMENDED)
 
 def test_exact_numbers_are_those_of_a_comparison(town: City, report: Report) -> None:
     """Misses and bounds, every standard, minutes and percentiles, and the work of every station."""
-    expected = compare_department(town, (CLOSEST, CARD, OPTIMAL))
+    expected = assess_exactly(town, (CLOSEST, CARD, OPTIMAL))
     assert report.solved.exact
     assert report.solved.incidents is None
-    for number, (own, other) in enumerate(zip(report.solved.results, expected.results, strict=True)):
-        assert (own.missed.value, own.missed.low, own.missed.high) == (other.missed, other.lower, other.upper)
-        assert own.mean_minutes == expected.mean_minutes(number)
+    for own, other in zip(report.solved.results, expected, strict=True):
+        assert own.missed == other.missed
+        assert own.mean_minutes == other.first_minutes
         assert own.gain.low <= own.gain.value <= own.gain.high
-        assert own.gain.value == pytest.approx(other.improvement_over_first, abs=1e-12)
+        assert own.gain.value == pytest.approx(expected.improvement(other), abs=1e-12)
         for found, standard in zip(own.standards, other.standards, strict=True):
             assert found.missed is not None
-            assert found.missed.value == standard.miss_fraction
-            assert (found.missed.low, found.missed.high) == (standard.lower, standard.upper)
-            assert found.minutes == standard.mean_minutes
+            assert (found.missed, found.minutes) == (standard.missed, standard.minutes)
         for kind, found_kind in own.kinds.items():
-            evaluation = expected.kinds[kind].results[number].evaluation
+            evaluation = other.fleets[kind].evaluation
             assert found_kind.mean_minutes == evaluation.mean_response_minutes
             assert found_kind.p90_minutes == evaluation.p90_minutes["first"]
             assert np.array_equal(found_kind.busy_fractions, evaluation.busy_fractions)
@@ -56,9 +53,9 @@ def test_exact_numbers_are_those_of_a_comparison(town: City, report: Report) -> 
 
 def test_calls_a_day_add_up_to_what_is_sent(town: City, report: Report) -> None:
     """Over all units of a kind, and with what comes from outside: as many as incidents ask for."""
-    expected = compare_department(town, (CLOSEST,))
+    expected = assess_exactly(town, (CLOSEST,))
     for kind, result in report.solved.results[0].kinds.items():
-        seen, evaluation = town.of_kind(kind), expected.kinds[kind].results[0].evaluation
+        seen, evaluation = town.of_kind(kind), expected.first.fleets[kind].evaluation
         asked = sum(point.incidents_per_day * seen.trucks_for(point) for point in seen.demand)
         trucks = np.array([station.trucks for station in seen.stations])
         sent = float((result.calls_per_day * trucks).sum())
@@ -169,5 +166,5 @@ def test_what_is_sure_is_what_the_ends_of_both_intervals_allow(missed: tuple[flo
     first, other = Interval(0.2, 0.18, 0.23), Interval(*missed)
     pairs = [(before, after) for before in (first.low, first.high) for after in (other.low, other.high)]
     gains, fewer = [1.0 - after / before for before, after in pairs], [before - after for before, after in pairs]
-    assert astuple(_sure_gain(first, other))[:3] == pytest.approx((1.0 - other.value / 0.2, min(gains), max(gains)))
-    assert astuple(_sure_fewer(first, other))[:3] == pytest.approx((0.2 - other.value, min(fewer), max(fewer)))
+    assert astuple(avoided(first, other))[:3] == pytest.approx((1.0 - other.value / 0.2, min(gains), max(gains)))
+    assert astuple(more(other, first))[:3] == pytest.approx((0.2 - other.value, min(fewer), max(fewer)))

@@ -10,11 +10,10 @@ from tests.departments import random_department
 from tests.town import plain_town
 from tests.weeks import with_days
 
+from runcard.assess.exact import assess_exactly
 from runcard.city import City, Objective, demo_city, generate_grid, read_city, write_city
 from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
-from runcard.outputs.compare import compare_policies
-from runcard.outputs.department_comparison import compare_department
 from runcard.outputs.whatif.changes import Add, Change, Close, Load, Move, Remove, apply_changes
 from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import map_data
@@ -31,32 +30,32 @@ def test_before_and_after_are_what_compare_says_of_both_cities(tmp_path: Path) -
     changes: list[Change] = [Move("E01", "old-a4"), Close("quayside"), Add("ladder", "eastgate"), Load(1.3)]
     effect = find_effect(city, changes)
     written = read_city(write_city(city_to_write(city, apply_changes(city, changes)), tmp_path / "city"))
-    fresh = [compare_department(one, ["optimal", "closest-first"]) for one in (city, written)]
+    fresh = [assess_exactly(one, ["optimal", "closest-first"]) for one in (city, written)]
     for number in (0, 1):
-        before, after = (one.results[number] for one in fresh)
+        before, after = (one.outcomes[number] for one in fresh)
         found = effect.missed(number)
-        assert (found.before.value, found.after.value) == pytest.approx((before.missed, after.missed), rel=1e-8)
-        assert found.difference.low <= after.upper - before.lower
-        assert found.difference.high >= after.lower - before.upper
+        assert (found.before.value, found.after.value) == pytest.approx(
+            (before.missed.value, after.missed.value), rel=1e-8
+        )
+        assert found.difference.low <= after.missed.high - before.missed.low
+        assert found.difference.high >= after.missed.low - before.missed.high
         assert found.difference.high - found.difference.low < 1e-7
-        per_day = [one.missed * own.city.incidents_per_day for one, own in zip((before, after), fresh, strict=True)]
+        per_day = [one.missed.value * one.city.incidents_per_day for one in (before, after)]
         assert effect.per_year(number).difference.value == pytest.approx(DAYS_PER_YEAR * (per_day[1] - per_day[0]))
         for one, old, new in zip(effect.standards(number), before.standards, after.standards, strict=True):
             assert one.standard == old.standard == new.standard
             assert one.missed is not None
             assert (one.missed.before.value, one.missed.after.value) == pytest.approx(
-                (old.miss_fraction, new.miss_fraction)
+                (old.missed.value, new.missed.value)
             )
             assert one.minutes is not None
-            assert (one.minutes.before.value, one.minutes.after.value) == pytest.approx(
-                (old.mean_minutes, new.mean_minutes)
-            )
+            assert (one.minutes.before.value, one.minutes.after.value) == pytest.approx((old.minutes, new.minutes))
     for kind, own in effect.kinds.items():
-        results = [one.kinds[kind].results[0].evaluation for one in fresh]
+        results = [one.first.fleets[kind].evaluation for one in fresh]
         minutes = own.policies[0].first_minutes
         assert minutes.before.value == pytest.approx(results[0].mean_response_minutes)
         assert minutes.after.value == pytest.approx(results[1].mean_response_minutes)
-        busy = dict(zip(fresh[1].kinds[kind].problem.station_ids, results[1].busy_fractions, strict=True))
+        busy = dict(zip(fresh[1].first.fleets[kind].problem.station_ids, results[1].busy_fractions, strict=True))
         for unit in own.units:
             assert unit.station_after is None or unit.busy_after == pytest.approx(busy[unit.station_after])
 
@@ -68,7 +67,7 @@ def test_a_plain_city_is_compared_by_its_late_fraction(tmp_path: Path) -> None:
     changes = [Move(city.stations[0].station_id, node)]
     effect = find_effect(city, changes)
     written = read_city(write_city(city_to_write(city, apply_changes(city, changes)), tmp_path / "city"))
-    fresh = compare_policies(written, ["optimal"]).results[0].evaluation
+    fresh = assess_exactly(written, ["optimal"]).fleets[0].evaluation
     assert effect.missed(0).after.value == pytest.approx(fresh.late_fraction, rel=1e-8)
     assert effect.first_minutes(0).after.value == pytest.approx(fresh.mean_response_minutes)
     assert isnan(effect.first_minutes(0).after.low)

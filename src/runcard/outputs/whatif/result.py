@@ -13,13 +13,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.outcome import more, weighted
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.city.periods import Period
 from runcard.interval import Interval
 from runcard.outputs.simulate import interval_values
 from runcard.plan.words import CHANCE_ONLY
 
-NOTHING: Final = Interval(0.0, 0.0, 0.0)
+NOTHING: Final = Interval(0.0, 0.0, 0.0, proven=True)
 
 
 def days_per_year(period: Period | None) -> float:
@@ -42,8 +43,7 @@ class BeforeAfter:
 
 def sure_change(before: Interval, after: Interval) -> BeforeAfter:
     """The change between two numbers that are sure to lie in their intervals."""
-    difference = Interval(after.value - before.value, after.low - before.high, after.high - before.low)
-    return BeforeAfter(before, after, difference)
+    return BeforeAfter(before, after, more(before, after))
 
 
 def no_change(number: Interval) -> BeforeAfter:
@@ -332,20 +332,11 @@ class Effect:
 
 def _sum_of(parts: Sequence[tuple[tuple[float, ...], BeforeAfter]]) -> BeforeAfter:
     """The sum of numbers times factors before and after; intervals are added end by end."""
-    before = _added([(factors[0], one.before) for factors, one in parts])
-    after = _added([(factors[1], one.after) for factors, one in parts])
+    before = weighted([(factors[0], one.before) for factors, one in parts])
+    after = weighted([(factors[1], one.after) for factors, one in parts])
     if all(factors[0] == factors[1] for factors, _ in parts):
-        return BeforeAfter(before, after, _added([(factors[0], one.difference) for factors, one in parts]))
+        return BeforeAfter(before, after, weighted([(factors[0], one.difference) for factors, one in parts]))
     # After - before = factor after × difference + (factor after - factor before) × before.
     changes = [(factors[1], one.difference) for factors, one in parts]
     changes += [(factors[1] - factors[0], one.before) for factors, one in parts]
-    return BeforeAfter(before, after, _added(changes))
-
-
-def _added(parts: Sequence[tuple[float, Interval]]) -> Interval:
-    """The sum of intervals times factors."""
-    mean = low = high = 0.0
-    for factor, one in parts:
-        ends = sorted((factor * one.low, factor * one.high))
-        mean, low, high = mean + factor * one.value, low + ends[0], high + ends[1]
-    return Interval(mean, low, high)
+    return BeforeAfter(before, after, weighted(changes))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runcard.cli.show_comparison import fewer_words
+from runcard.assess.tables import fewer_words
 
 
 @pytest.mark.parametrize(
