@@ -2,11 +2,18 @@
 
 import re
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+from unittest.mock import patch
 
 import pytest
+from reportlab.pdfbase.pdfmetrics import stringWidth
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.pdfgen.textobject import PDFTextObject
+from reportlab.platypus import Paragraph
 from tests.departments import random_department
 from tests.weeks import with_days
 
@@ -17,9 +24,8 @@ from runcard.outputs.cards.about import MARK, RULE
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import columns_of
 from runcard.outputs.cards.depth import measure_depths
-from runcard.outputs.cards.pdf_file import pages_of
-from runcard.outputs.cards.print_page import PAGE, width_of
 from runcard.outputs.cards.print_rows import districts_of
+from runcard.outputs.cards.print_table import PAGE
 from runcard.outputs.cards.write import check_cards_file, write_cards
 from runcard.plan.plan import plan_of, solve
 
@@ -87,9 +93,66 @@ def test_a_print_has_pages_for_each_district(book: CardBook, tmp_path: Path) -> 
     assert num_pages(path) >= 1 + len({card.district for card in book.cards})
 
 
+class Word(NamedTuple):
+    """Words in the table of a printed page: their box, and the size of their letters."""
+
+    left: float
+    right: float
+    y: float
+    size: float
+
+
+@dataclass
+class Page:
+    """What is printed on a page: all its texts, the words of its table, and the boxes of its paragraphs."""
+
+    texts: list[str] = field(default_factory=list)
+    words: list[Word] = field(default_factory=list)
+    boxes: list[tuple[float, float, float, float]] = field(default_factory=list)
+    sizes: set[float] = field(default_factory=set)
+    """Of the letters of both."""
+
+
+def printed(book: CardBook) -> list[Page]:
+    """The pages of a print, as its library draws them."""
+    pages, show, put = [Page()], Canvas.showPage, PDFTextObject._formatText
+    draw, draw_on = Canvas.drawString, Paragraph.drawOn
+
+    def shown(canvas: Canvas) -> None:
+        pages.append(Page())
+        show(canvas)
+
+    def drawn(canvas: Canvas, x: float, y: float, text: str) -> None:
+        left, bottom = canvas.absolutePosition(x, y)
+        right = left + stringWidth(text.strip(), canvas._fontname, canvas._fontsize)
+        pages[-1].sizes.add(canvas._fontsize)
+        pages[-1].words.append(Word(left, right, bottom, canvas._fontsize))
+        draw(canvas, x, y, text)
+
+    def formatted(text_object: PDFTextObject, text: str) -> str:
+        pages[-1].texts.append(text)
+        return str(put(text_object, text))
+
+    def drawn_on(part: Paragraph, canvas: Canvas, x: float, y: float, **more: float) -> None:
+        pages[-1].boxes.append((x, y, x + part.width, y + part.height))
+        pages[-1].sizes.add(part.style.fontSize)
+        draw_on(part, canvas, x, y, **more)
+
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(Canvas, "showPage", shown),
+        patch.object(Canvas, "drawString", drawn),
+        patch.object(PDFTextObject, "_formatText", formatted),
+        patch.object(Paragraph, "drawOn", drawn_on),
+    ):
+        write_cards(book, (), Path(folder) / "cards.pdf")
+    assert not pages[-1].texts
+    return pages[:-1]
+
+
 def texts_of(book: CardBook) -> list[list[str]]:
     """The texts of each page."""
-    return [page.texts for page in pages_of(book, ())]
+    return [page.texts for page in printed(book)]
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +169,7 @@ def test_every_card_is_in_print(town: CardBook) -> None:
     districts = districts_of(town)
     assert sum(text.startswith("District") for page in pages for text in page) == len(districts)
     assert sum(len(one.areas) for one in districts) == 105
-    words = {" ".join(text.split()) for page in pages[1:] for text in page}
+    words = {" ".join(text.split()).partition(" (")[0] for page in pages[1:] for text in page}
     for card in town.cards:
         first = " + ".join(card.lines[0].units) + (f" {MARK}" if card.lines[0].departs else "")
         assert first in words
@@ -115,24 +178,31 @@ def test_every_card_is_in_print(town: CardBook) -> None:
 
 def test_a_district_of_the_town_is_one_page_in_letters_that_can_be_read(town: CardBook, tmp_path: Path) -> None:
     """The town is printed on a first page and one page for each district, no letter smaller than 7 points."""
-    pages = list(pages_of(town, ()))
+    pages = printed(town)
     assert len(pages) == 1 + len(districts_of(town))
-    assert min(one.size for page in pages for one in page.words) >= 7.0
+    assert min(min(page.sizes) for page in pages) >= 7.0
     assert num_pages(write_cards(town, (), tmp_path / "cards.pdf")) == len(pages)
 
 
 def test_words_stay_on_the_page(town: CardBook) -> None:
-    """No word leaves the page, and none runs into the next one of its row."""
-    for page in pages_of(town, ()):
-        ends = [one.x + one.size / 72.0 * width_of(one.text, bold=one.bold) for one in page.words]
-        assert max(ends) <= PAGE[0] - 0.25
-        assert max(one.y for one in page.words) <= PAGE[1] - 0.15
+    """No word leaves the page, none runs into the next one of its row, and no paragraph into another or the table."""
+    for page in printed(town):
+        assert max((word.right for word in page.words), default=0.0) <= PAGE[0] - 18.0
+        assert min((word.y for word in page.words), default=99.0) >= 10.0
         rows = defaultdict(list)
-        for one, end in zip(page.words, ends, strict=True):
-            rows[round(one.y, 4)].append((one.x, end))
+        for word in page.words:
+            rows[round(word.y, 4)].append((word.left, word.right))
         for places in rows.values():
-            ordered = sorted(places)
-            assert all(end <= begin + 1e-6 for (_, end), (begin, _) in pairwise(ordered))
+            assert all(end <= begin + 1e-6 for (_, end), (begin, _) in pairwise(sorted(places)))
+        for number, (left, bottom, right, top) in enumerate(page.boxes):
+            assert 18.0 <= left <= right <= PAGE[0] - 18.0
+            assert 5.0 <= bottom <= top <= PAGE[1] - 5.0
+            for other in page.boxes[:number]:
+                assert right <= other[0] or other[2] <= left or top <= other[1] + 0.01 or other[3] <= bottom + 0.01
+            assert not any(
+                word.left < right and left < word.right and bottom < word.y + 0.7 * word.size and word.y < top
+                for word in page.words
+            )
 
 
 def test_a_page_has_what_the_first_page_explains(town: CardBook) -> None:
@@ -168,10 +238,10 @@ def test_areas_with_one_card_share_a_row(town: CardBook) -> None:
 def test_a_large_district_goes_on_on_a_further_page(town: CardBook) -> None:
     """Where letters would be too small, pages are continued, no row is lost, and they still can be read."""
     cards = tuple(replace(card, district="central") for card in town.cards)
-    pages = list(pages_of(replace(town, cards=cards), ()))
+    pages = printed(replace(town, cards=cards))
     assert len(pages) > 2
     assert sum(any("(continued)" in text for text in page.texts) for page in pages) == len(pages) - 2
-    assert min(one.size for page in pages for one in page.words) >= 7.0
+    assert min(min(page.sizes) for page in pages) >= 7.0
     words = {text for page in pages for text in page.texts}
     assert {f"{number} " in " ".join(words) for number in range(1, 106)} == {True}
 
@@ -184,7 +254,7 @@ def test_a_long_fallback_order_says_where_it_ends() -> None:
     order = districts_of(book)[0].rows[0].cells[-1].text
     assert len(order.split()) == 13
     assert order.endswith("…")
-    assert any("the first 12 units are printed" in " ".join(page.texts) for page in pages_of(book, ()))
+    assert any("the first 12 units are printed" in " ".join(page.texts) for page in printed(book))
 
 
 def test_every_page_has_the_whole_rule(book: CardBook) -> None:

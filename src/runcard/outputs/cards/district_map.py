@@ -1,26 +1,22 @@
 """The small map of a district: its areas shaded and numbered, with the roads and stations around it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from reportlab.platypus import Flowable
 
 from runcard.city.model import City
-from runcard.outputs.cards.print_page import PAGE, POINTS, font_name
 from runcard.outputs.cards.print_rows import District
+from runcard.outputs.cards.print_table import POINTS, font_name
 from runcard.outputs.map import INK
 from runcard.outputs.page.ground import ground_of
-
-if TYPE_CHECKING:
-    from reportlab.pdfgen.canvas import Canvas
 
 Floats = NDArray[np.float64]
 
 AROUND: Final = 0.2
 """What a map shows around a district, as a part of its size."""
-SHADE: Final = "#C9CDD2"
+SHADE, ROAD = "#C9CDD2", "#7F8890"
 STROKE, FILL = 1, 0
 """Ways to write letters in a PDF file: their outline, and their inside."""
 LOCATOR: Final = 0.24
@@ -32,16 +28,15 @@ class DistrictMaps:
 
     def __init__(self, city: City) -> None:
         ground = ground_of(city)
-        stretch = _stretch(city, lonlat=bool(ground["lonlat"]))
-        self._rings: dict[str, list[Floats]] = {
+        latitude = np.radians(np.mean([node.y_coord for node in city.nodes]))
+        stretch = np.array([np.cos(latitude) if ground["lonlat"] else 1.0, 1.0])  # to scale
+        self.rings: dict[str, list[Floats]] = {
             area["id"]: [np.array(ring).reshape(-1, 2) * stretch for ring in area["rings"]] for area in ground["areas"]
         }
-        self._roads = np.array(ground["roads"], np.float64).reshape(-1, 2, 2) * stretch
-        self._stations = {one["id"]: np.array([one["x"], one["y"]]) * stretch for one in ground["stations"]}
-        self._nodes = {
-            node.node_id: np.array([node.x_coord, node.y_coord]) * stretch for node in city.nodes
-        }  # fmt: skip
-        self._labels = {
+        self.roads = np.array(ground["roads"], np.float64).reshape(-1, 2, 2) * stretch
+        self.stations = {one["id"]: np.array([one["x"], one["y"]]) * stretch for one in ground["stations"]}
+        self.nodes = {node.node_id: np.array([node.x_coord, node.y_coord]) * stretch for node in city.nodes}
+        self.labels = {
             one["id"]: ", ".join(unit["id"] for unit in one["units"]) or one["id"] for one in ground["stations"]
         }
 
@@ -49,158 +44,120 @@ class DistrictMaps:
         """How the map of a district is read."""
         return (
             "Map: the areas of the district are grey and numbered, lines are roads, triangles are stations with their "
-            f"units, black with {self._labels.get(district.station_id, 'none')}. The small map shows where it lies."
+            f"units, black with {self.labels.get(district.station_id, 'none')}. The small map shows where it lies."
         )
 
-    def picture(
-        self, district: District, corner: tuple[float, float], size: tuple[float, float]
-    ) -> Callable[["Canvas"], None]:
-        """What draws the map of a district on a page, its upper left corner and its size in inches."""
-        box = Box(POINTS * corner[0], POINTS * (PAGE[1] - corner[1] - size[1]), POINTS * size[0], POINTS * size[1])
-        low, high = self._frame(district, size)
 
-        def draw(canvas: "Canvas") -> None:
-            canvas.saveState()
-            box.clip(canvas)
-            self._draw_areas(canvas, district, _Scale(box, low, high))
-            self._draw_stations(canvas, district, _Scale(box, low, high))
-            canvas.restoreState()
-            box.outline(canvas)
-            self._draw_locator(canvas, box, low, high)
+class DistrictMap(Flowable):  # type: ignore[misc, unused-ignore]
+    """The map of a district, of some size: the district with something around it, in the shape of the map."""
 
-        return draw
-
-    def _frame(self, district: District, size: tuple[float, float]) -> tuple[Floats, Floats]:
-        """The corners of what is shown: the district with something around it, in the shape of the map."""
-        shown = [ring for area in district.areas for ring in self._rings.get(area, [])]
-        shown += [self._nodes[area][None] for area in district.areas]
-        if district.station_id in self._stations:
-            shown.append(self._stations[district.station_id][None])
+    def __init__(self, maps: DistrictMaps, district: District, width: float, height: float) -> None:
+        super().__init__()
+        self.maps, self.district, self.size = maps, district, np.array([width, height])
+        shown = [ring for area in district.areas for ring in (*maps.rings.get(area, []), maps.nodes[area][None])]
+        shown += [maps.stations[name][None] for name in [district.station_id] if name in maps.stations]
         places = np.vstack(shown)
         low, high = places.min(axis=0), places.max(axis=0)
-        middle, wide = (low + high) / 2.0, np.maximum((high - low) * (1.0 + AROUND), 1e-9)
-        scale = max(wide[0] / size[0], wide[1] / size[1])
-        half: Floats = scale * np.array(size) / 2.0
-        return middle - half, middle + half
+        wide = np.maximum((high - low) * (1.0 + AROUND), 1e-9)
+        half = (wide / self.size).max() * self.size / 2.0
+        self.low, self.high = (low + high) / 2.0 - half, (low + high) / 2.0 + half
 
-    def _draw_areas(self, canvas: "Canvas", district: District, scale: "_Scale") -> None:
-        canvas.setFillColor(SHADE)
-        canvas.setStrokeColor("white")
-        canvas.setLineWidth(1.2)
-        for ring in (ring for area in district.areas for ring in self._rings.get(area, [])):
-            _draw_ring(canvas, scale.points(ring))
-        near = ((self._roads.max(axis=1) >= scale.low) & (self._roads.min(axis=1) <= scale.high)).all(axis=1)
-        canvas.setStrokeColor("#7F8890")
-        canvas.setLineWidth(float(np.clip(60.0 / np.sqrt(max(1, near.sum())), 0.25, 1.0)))
-        canvas.lines(scale.points(self._roads[near].reshape(-1, 2)).reshape(-1, 4).tolist())
-        letters = float(np.clip(13.0 * scale.box.height / POINTS / np.sqrt(len(district.areas)), 5.0, 9.0))
-        stations = scale.points(np.array(list(self._stations.values())))
-        for number, area in enumerate(district.areas, start=1):
-            x, y = scale.points(self._nodes[area][None])[0].tolist()
-            hidden = np.abs(stations - (x, y)).max(axis=1).min() < 0.03 * scale.box.height
+    def draw(self) -> None:
+        """Draw it."""
+        self.canv.saveState()
+        self._clip(0.0, 0.0, *self.size.tolist())
+        self._draw_areas()
+        self._draw_stations()
+        self.canv.restoreState()
+        self._outline(0.0, 0.0, *self.size.tolist())
+        self._draw_locator()
+
+    def _points(self, places: Floats) -> Floats:
+        """[place, 2] where places of the city stand on the map."""
+        points: Floats = (places - self.low) / (self.high - self.low) * self.size
+        return points
+
+    def _draw_areas(self) -> None:
+        maps, areas, (_, height) = self.maps, self.district.areas, self.size
+        self._pen(SHADE, "white", 1.2)
+        for ring in (ring for area in areas for ring in maps.rings.get(area, [])):
+            self._draw_ring(self._points(ring))
+        near = ((maps.roads.max(axis=1) >= self.low) & (maps.roads.min(axis=1) <= self.high)).all(axis=1)
+        self._pen(INK, ROAD, float(np.clip(60.0 / np.sqrt(max(1, near.sum())), 0.25, 1.0)))
+        self.canv.lines(self._points(maps.roads[near].reshape(-1, 2)).reshape(-1, 4).tolist())
+        letters = float(np.clip(13.0 * height / POINTS / np.sqrt(len(areas)), 5.0, 9.0))
+        stations = self._points(np.array(list(maps.stations.values())))
+        for number, area in enumerate(areas, start=1):
+            x, y = self._points(maps.nodes[area]).tolist()
+            hidden = np.abs(stations - (x, y)).max(axis=1).min() < 0.03 * height
             down = 4.5 + 0.8 * letters if hidden else 0.36 * letters  # below the triangle of a station, not under it
-            _write_with_halo(canvas, x, y - down, str(number), letters)
+            self._write_with_halo(x, y - down, str(number), letters)
 
-    def _draw_stations(self, canvas: "Canvas", district: District, scale: "_Scale") -> None:
-        box = scale.box
-        for station_id, place in self._stations.items():
-            if not ((place >= scale.low) & (place <= scale.high)).all():
+    def _draw_stations(self) -> None:
+        width, height = self.size.tolist()
+        for station_id, place in self.maps.stations.items():
+            if not ((place >= self.low) & (place <= self.high)).all():
                 continue
-            own = station_id == district.station_id
-            x, y = scale.points(place[None])[0].tolist()
-            canvas.setFillColor(INK if own else "white")
-            canvas.setStrokeColor(INK)
-            canvas.setLineWidth(1.0)
-            half = 3.9 if own else 3.2
-            _draw_ring(canvas, np.array([(x - half, y - half), (x + half, y - half), (x, y + half)]))
-            if not own:  # its units are beside the map: there they would hide the numbers of areas
-                middle = float(np.clip(x, box.x + 0.06 * box.width, box.x + 0.94 * box.width))
-                _write_with_halo(canvas, middle, y + 0.035 * box.height, self._labels[station_id], 7.0)
+            is_home = station_id == self.district.station_id
+            x, y = self._points(place).tolist()
+            self._pen(INK if is_home else "white", INK, 1.0)
+            half = 3.9 if is_home else 3.2
+            self._draw_ring(np.array([(x - half, y - half), (x + half, y - half), (x, y + half)]))
+            if not is_home:  # its units are beside the map: there they would hide the numbers of areas
+                middle = float(np.clip(x, 0.06 * width, 0.94 * width))
+                self._write_with_halo(middle, y + 0.035 * height, self.maps.labels[station_id], 7.0)
 
-    def _draw_locator(self, canvas: "Canvas", box: "Box", low: Floats, high: Floats) -> None:
+    def _draw_locator(self) -> None:
         """Draw all stations as dots, and what the map shows as a box, in the lower right corner."""
-        stations = np.array(list(self._stations.values()))
-        ends = np.vstack([self._roads.reshape(-1, 2), stations])
+        stations = np.array(list(self.maps.stations.values()))
+        ends = np.vstack([self.maps.roads.reshape(-1, 2), stations])
         margin = 0.04 * (np.ptp(ends, axis=0) + 1e-9)
         first, last = ends.min(axis=0) - margin, ends.max(axis=0) + margin
-        most = np.array([LOCATOR * box.width, 1.2 * LOCATOR * box.height])
-        width, height = ((last - first) * (most / (last - first)).min()).tolist()
-        inset = Box(box.x + box.width - width, box.y, width, height)
-        scale = _Scale(inset, first, last)
-        canvas.setFillColor("white")
-        inset.outline(canvas, fill=1)
-        inset.clip(canvas)
-        canvas.setFillColor(INK)
-        for x, y in scale.points(stations).tolist():
-            canvas.circle(x, y, 0.9, stroke=0, fill=1)
-        (left, bottom), (right, top) = scale.points(np.array([low, high])).tolist()
-        canvas.setFillColor(INK, alpha=0.13)
-        canvas.setLineWidth(0.9)
-        canvas.rect(left, bottom, right - left, top - bottom, stroke=1, fill=1)
+        scale = (LOCATOR * self.size * (1.0, 1.2) / (last - first)).min()
+        width, height = ((last - first) * scale).tolist()
+        corner = np.array([self.size[0] - width, 0.0])
+        self.canv.setFillColor("white")
+        self._outline(*corner.tolist(), width, height, fill=1)
+        self._clip(*corner.tolist(), width, height)
+        self.canv.setFillColor(INK)
+        for x, y in (corner + (stations - first) * scale).tolist():
+            self.canv.circle(x, y, 0.9, stroke=0, fill=1)
+        self.canv.setFillColor(INK, alpha=0.13)
+        self.canv.setLineWidth(0.9)
+        shown = corner + (self.low - first) * scale, (self.high - self.low) * scale
+        self.canv.rect(*shown[0].tolist(), *shown[1].tolist(), stroke=1, fill=1)
 
+    def _pen(self, fill: str, stroke: str, width: float) -> None:
+        """Fill and draw lines in some colours from now on."""
+        self.canv.setFillColor(fill)
+        self.canv.setStrokeColor(stroke)
+        self.canv.setLineWidth(width)
 
-@dataclass(frozen=True)
-class Box:
-    """A part of a page, in points from its lower left corner."""
+    def _clip(self, *box: float) -> None:
+        """Let nothing be drawn outside of a box from now on."""
+        path: Any = self.canv.beginPath()
+        path.rect(*box)
+        self.canv.clipPath(path, stroke=0, fill=0)
 
-    x: float
-    y: float
-    width: float
-    height: float
+    def _outline(self, *box: float, fill: int = 0) -> None:
+        """Draw a thin line around a box."""
+        self.canv.setStrokeColor(INK)
+        self.canv.setLineWidth(0.8)
+        self.canv.rect(*box, stroke=1, fill=fill)
 
-    def clip(self, canvas: "Canvas") -> None:
-        """Let nothing be drawn outside of it."""
-        path = canvas.beginPath()
-        path.rect(self.x, self.y, self.width, self.height)
-        canvas.clipPath(path, stroke=0, fill=0)
+    def _draw_ring(self, points: Floats) -> None:
+        """Fill and outline a ring."""
+        path = self.canv.beginPath()
+        path.moveTo(*points[0].tolist())
+        for x, y in points[1:].tolist():
+            path.lineTo(x, y)
+        path.close()
+        self.canv.drawPath(path, stroke=1, fill=1)
 
-    def outline(self, canvas: "Canvas", *, fill: int = 0) -> None:
-        """Draw a thin line around it."""
-        canvas.setStrokeColor(INK)
-        canvas.setLineWidth(0.8)
-        canvas.rect(self.x, self.y, self.width, self.height, stroke=1, fill=fill)
-
-
-@dataclass(frozen=True, eq=False)
-class _Scale:
-    """Where places of the city between two corners stand in a box."""
-
-    box: Box
-    low: Floats
-    high: Floats
-
-    def points(self, places: Floats) -> Floats:
-        """[place, 2] where places stand on the page."""
-        size = np.array([self.box.width, self.box.height])
-        found: Floats = (self.box.x, self.box.y) + (places - self.low) / (self.high - self.low) * size
-        return found
-
-
-def _draw_ring(canvas: "Canvas", points: Floats) -> None:
-    """Fill and outline a ring."""
-    path = canvas.beginPath()
-    (x, y), *rest = points.tolist()
-    path.moveTo(x, y)
-    for x, y in rest:
-        path.lineTo(x, y)
-    path.close()
-    canvas.drawPath(path, stroke=1, fill=1)
-
-
-def _write_with_halo(canvas: "Canvas", x: float, y: float, text: str, size: float) -> None:
-    """Write a text in the middle above a place, with white around its letters, so that roads do not cross it."""
-    canvas.setFont(font_name(), size)
-    canvas.setStrokeColor("white")
-    canvas.setFillColor(INK)
-    canvas.setLineWidth(2.0)
-    canvas.setLineJoin(1)
-    for mode in (STROKE, FILL):
-        canvas.drawCentredString(x, y, text, mode=mode)
-
-
-def _stretch(city: City, *, lonlat: bool) -> Floats:
-    """What x and y are multiplied by to be drawn to scale."""
-    if not lonlat:
-        return np.ones(2)
-    latitude = np.radians(np.mean([node.y_coord for node in city.nodes]))
-    return np.array([np.cos(latitude), 1.0])
+    def _write_with_halo(self, x: float, y: float, text: str, size: float) -> None:
+        """Write a text in the middle above a place, with white around its letters, so that roads do not cross it."""
+        self.canv.setFont(font_name(), size)
+        self._pen(INK, "white", 2.0)
+        self.canv.setLineJoin(1)
+        for mode in (STROKE, FILL):
+            self.canv.drawCentredString(x, y, text, mode=mode)

@@ -4,18 +4,21 @@ A4 across. Lightness, bold and marks carry the meaning, so that black and white 
 bytes: nothing says when they were printed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from xml.sax.saxutils import escape
 
-from runcard.errors import MissingExtraError
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import Frame, Paragraph, Spacer, Table
+
 from runcard.output_file import write_whole
 from runcard.outputs.cards.about import MARK, RULE, about_lines, depth_cells, depth_headings, title_of
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.depth import DepthTable
-from runcard.outputs.cards.district_map import DistrictMaps
-from runcard.outputs.cards.print_page import INSIDE, MARGIN, PAGE, POINTS, PrintPage, fitting
+from runcard.outputs.cards.district_map import DistrictMap, DistrictMaps
 from runcard.outputs.cards.print_rows import (
     MOST_ALTERNATES,
     SHOWN_IN_ORDER,
@@ -24,111 +27,114 @@ from runcard.outputs.cards.print_rows import (
     headings_of,
     standard_lines,
 )
-from runcard.outputs.cards.print_table import LARGEST, PagedTable, draw_table, laid_out
+from runcard.outputs.cards.print_table import (
+    INSIDE,
+    MARGIN,
+    PAGE,
+    POINTS,
+    RULE_COLOUR,
+    fitting,
+    font_name,
+    tables_of,
+)
+from runcard.outputs.map import INK
 from runcard.plan.words import counted
 
-TOP: Final = 0.3
-BOTTOM: Final = 0.36
-"""Below the table: the foot of the page."""
-MAP_WIDTH: Final = 4.2
-MAP_HEIGHTS: Final = (1.9, 3.1)
+TOP, BOTTOM = 0.3 * POINTS, 0.36 * POINTS
+"""Above what is printed, and below the table: the foot of the page."""
+MAP_WIDTH: Final = 4.2 * POINTS
+MAP_HEIGHTS: Final = (1.9 * POINTS, 3.1 * POINTS)
 """Of the map of a district: the smallest, and the largest where there is room."""
-HEADING: Final = 0.85
+HEADING: Final = 0.85 * POINTS
 """Of the further pages of a district."""
-
-
-def check_print_library() -> None:
-    """Raise an error that says how to get the library that prints, if it is not there."""
-    try:
-        import reportlab  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("the print of run cards", "reportlab", "report") from error
 
 
 def write_cards_pdf(book: CardBook, tables: Sequence[DepthTable], path: Path) -> Path:
     """The print of the cards; the book has its city."""
-    from reportlab.pdfgen.canvas import Canvas
-
-    content = BytesIO()
-    size = (POINTS * PAGE[0], POINTS * PAGE[1])
-    canvas = Canvas(content, pagesize=size, pageCompression=1, invariant=1)
+    assert book.city is not None
+    content, maps = BytesIO(), DistrictMaps(book.city)
+    canvas = Canvas(content, pagesize=PAGE, pageCompression=1, invariant=1)
     canvas.setDateFormatter(lambda *_: "")
     canvas.setTitle(title_of(book))
     canvas.setAuthor("runcard")
     canvas.setCreator("runcard")
     canvas.setSubject("run cards")
-    for page in pages_of(book, tables):
-        page.draw(canvas)
+    _print_about(canvas, book, tables)
+    for district in districts_of(book):
+        _print_district(canvas, book, district, maps)
     canvas.save()
     return write_whole(path, content.getvalue())
 
 
-def pages_of(book: CardBook, tables: Sequence[DepthTable]) -> Iterator[PrintPage]:
-    """The pages: the first one, and those of every district."""
-    assert book.city is not None
-    maps = DistrictMaps(book.city)
-    yield _first_page(book, tables)
-    for district in districts_of(book):
-        yield from _district_pages(book, district, maps)
+def _paragraph(text: str, size: float, *, bold: bool = False, italic: bool = False) -> Paragraph:
+    """Words that are broken where they are too wide."""
+    font = font_name(bold=bold, italic=italic)
+    return Paragraph(escape(text), ParagraphStyle("", fontName=font, fontSize=size, leading=1.3 * size, textColor=INK))
 
 
-def _first_page(book: CardBook, tables: Sequence[DepthTable]) -> PrintPage:
-    """What the cards are, how they are read, and what depth is worth."""
-    page, half = PrintPage(), PAGE[0] / 2
-    page.write(MARGIN, TOP, title_of(book), fitting(title_of(book), INSIDE, 22.0), bold=True)
-    y = 0.95
-    for line in about_lines(book):
-        y = page.fill(MARGIN, y, half - MARGIN - 0.25, line, 9.5) + 0.08
-    standards = standard_lines(book)
-    if y < 7.0:
-        y = page.write(MARGIN, y + 0.06, "Standards, in the order of the chances on the cards", 10.0, bold=True) + 0.03
-        room = int((PAGE[1] - MARGIN - y) / 0.16)
-        more = [f"and {len(standards) - room + 1} more"] if len(standards) > room else []
-        page.write(MARGIN, y, "\n".join([*standards[: room - 1 if more else room], *more]), 8.5)
-    y = page.write(half, 0.95, "What looking at which units are free is worth", 12.0, bold=True) + 0.1
-    if not tables:
-        page.fill(half, y, half - MARGIN, "Not measured: runcard cards --measure does it.", 10.0)
-    for table in tables:
-        if y + 1.1 + 0.2 * len(table.rows) > PAGE[1] - MARGIN:
-            page.write(half, y, "More kinds of units: see the workbook (.xlsx).", 9.5)
-            break
-        y = _depth_table(page, half, y, table)
-    return page
+def _stack(canvas: Canvas, parts: Iterable[Any], y: float, width: float) -> None:
+    """Draw parts below one another from a height on."""
+    for part in parts:
+        y -= part.wrapOn(canvas, width, y)[1]
+        part.drawOn(canvas, MARGIN, y)
+        y -= 0.035 * POINTS
 
 
-def _depth_table(page: PrintPage, x: float, y: float, table: DepthTable) -> float:
-    """Write what cards of each depth keep; where the next thing would begin."""
-    places = (0.0, 2.3, 3.5, 4.65)
-    first, *rest = depth_headings(table)
-    page.fill(x, y, places[1], first, 9.0, bold=True)
-    for place, heading in zip(places[1:], rest, strict=True):
-        page.write(x + place, y, heading.replace(" per", "\nper").replace(", ", ",\n"), 8.5)
-    y += 0.4
-    page.rule(y - 0.04, x, PAGE[0] - MARGIN - x)
-    for cells in depth_cells(table):
-        for place, cell in zip(places, cells, strict=True):
-            page.write(x + place, y, cell, fitting(cell, 2.2, 9.0))
-        y += 0.19
-    return page.fill(x, y + 0.06, PAGE[0] - MARGIN - x, table.words, 9.0, italic=True) + 0.2
+def _print_about(canvas: Canvas, book: CardBook, tables: Sequence[DepthTable]) -> None:
+    """Print what the cards are, how they are read, and what depth is worth."""
+    title, half, gap = title_of(book), PAGE[0] / 2, 0.08 * POINTS
+    words = [part for line in about_lines(book) for part in (_paragraph(line, 9.5), Spacer(0, gap))]
+    words.append(_paragraph("Standards, in the order of the chances on the cards", 10.0, bold=True))
+    words += [_paragraph(line, 8.5) for line in standard_lines(book)]
+    worth = [_paragraph("What looking at which units are free is worth", 12.0, bold=True), Spacer(0, gap)]
+    worth += [part for table in tables for part in _depth_table(table)]
+    worth += [] if tables else [_paragraph("Not measured: runcard cards --measure does it.", 10.0)]
+    while words or worth:
+        _stack(canvas, [_paragraph(title, fitting(title, INSIDE, 22.0), bold=True)], PAGE[1] - TOP, INSIDE)
+        for x, story in ((MARGIN, words), (half, worth)):
+            room = half - (0.25 * POINTS if x == MARGIN else 0.0) - MARGIN, PAGE[1] - 0.95 * POINTS - MARGIN
+            Frame(x, MARGIN, *room, leftPadding=0, rightPadding=0, topPadding=0, bottomPadding=0).addFromList(
+                story, canvas
+            )
+        canvas.showPage()
 
 
-def _district_pages(book: CardBook, district: District, maps: DistrictMaps) -> Iterator[PrintPage]:
-    """The page of a district: a map, and its table; further pages only where letters would be too small to read."""
-    room = PAGE[1] - BOTTOM - TOP
-    heights = (room - MAP_HEIGHTS[0] - 0.1, room - HEADING)
-    table = laid_out(headings_of(book), district.rows, heights)
-    for number in range(len(table.pages)):
-        page = PrintPage()
+def _depth_table(table: DepthTable) -> list[Any]:
+    """What cards of each depth keep, and in words."""
+    first, *others = depth_headings(table)
+    cells = [[_paragraph(first, 9.0, bold=True), *(_paragraph(heading, 8.5) for heading in others)]]
+    cells += [[_paragraph(cell, 9.0) for cell in row] for row in depth_cells(table)]
+    style = [
+        ("LINEBELOW", (0, 0), (-1, 0), 0.7, RULE_COLOUR), ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ("LEFTPADDING", (0, 0), (-1, -1), 0), ("TOPPADDING", (0, 0), (-1, -1), 1),
+        ("BOTTOMPADDING", (0, 0), (-1, -1), 1), ("BOTTOMPADDING", (0, 0), (-1, 0), 4),
+    ]  # fmt: skip
+    widths = [POINTS * width for width in (2.3, 1.2, 1.15, 0.8)]
+    gap = Spacer(0, 0.06 * POINTS)
+    return [Table(cells, widths, style=style), gap, _paragraph(table.words, 9.0, italic=True), gap, gap, gap]
+
+
+def _print_district(canvas: Canvas, book: CardBook, district: District, maps: DistrictMaps) -> None:
+    """Print the page of a district: a map, and its table; further pages where letters would be too small to read."""
+    room, title = PAGE[1] - BOTTOM - TOP - 0.1 * POINTS, _title(book, district)
+    tables = tables_of(headings_of(book), district.rows, (room - MAP_HEIGHTS[0], room - HEADING))
+    for number, table in enumerate(tables):
+        height, (_, taken) = HEADING, table.wrapOn(canvas, INSIDE, room)
         if number == 0:
-            top = TOP + 0.1 + _top_of_district(page, book, district, maps, table)
+            height = min(MAP_HEIGHTS[1], max(MAP_HEIGHTS[0], room - taken)) if len(tables) == 1 else MAP_HEIGHTS[0]
+            width, size = INSIDE - MAP_WIDTH - 0.25 * POINTS, 7.6 if height < 2.4 * POINTS else 9.2
+            words = [_paragraph(title, fitting(title, width, 16.0), bold=True)]
+            words += [_paragraph(line, size) for line in (*_to_know(book, district), maps.legend(district))]
+            _stack(canvas, words, PAGE[1] - TOP + 0.1 * POINTS, width)
+            corner = PAGE[0] - MARGIN - MAP_WIDTH, PAGE[1] - TOP - height
+            DistrictMap(maps, district, MAP_WIDTH, height).drawOn(canvas, *corner)
         else:
-            page.write(MARGIN, TOP, f"{_title(book, district)} (continued)", 14.0, bold=True)
-            page.fill(MARGIN, TOP + 0.3, INSIDE, _rule(book), 7.6)
-            top = TOP + HEADING
-        draw_table(page, table, number, district.rows, top, PAGE[1] - BOTTOM - top)
-        whole = f", page {number + 1} of {len(table.pages)}" if len(table.pages) > 1 else ""
-        page.write(MARGIN, PAGE[1] - 0.3, f"{title_of(book)}, {district.station_id}{whole}", 7.5)
-        yield page
+            words = [_paragraph(f"{title} (continued)", 14.0, bold=True), _paragraph(_rule(book), 7.6)]
+            _stack(canvas, words, PAGE[1] - TOP, INSIDE)
+        table.drawOn(canvas, MARGIN, PAGE[1] - TOP - 0.1 * POINTS - height - taken)
+        whole = f", page {number + 1} of {len(tables)}" if len(tables) > 1 else ""
+        _stack(canvas, [_paragraph(f"{title_of(book)}, {district.station_id}{whole}", 7.5)], BOTTOM - 4.0, INSIDE)
+        canvas.showPage()
 
 
 def _title(book: CardBook, district: District) -> str:
@@ -139,23 +145,6 @@ def _title(book: CardBook, district: District) -> str:
     same = name.casefold() == district.station_id.casefold()
     words = f"District {name}" + ("" if same else f" ({district.station_id})")
     return words + (f", {district.period}" if district.period else "")
-
-
-def _top_of_district(
-    page: PrintPage, book: CardBook, district: District, maps: DistrictMaps, table: PagedTable
-) -> float:
-    """Draw the map of the district, as large as there is room, and write beside it what is to be known; its height."""
-    layout, width = table.layout, INSIDE - MAP_WIDTH - 0.25
-    lines = layout.heading_height + sum(1.08 * layout.height_of(row) for row in table.pages[0])
-    room = PAGE[1] - BOTTOM - TOP - 0.1 - lines * table.size / POINTS
-    height = min(MAP_HEIGHTS[1], max(MAP_HEIGHTS[0], room)) if len(table.pages) == 1 else MAP_HEIGHTS[0]
-    page.pictures.append(maps.picture(district, (PAGE[0] - MARGIN - MAP_WIDTH, TOP), (MAP_WIDTH, height)))
-    title = _title(book, district)
-    y = page.write(MARGIN, TOP - 0.04, title, fitting(title, width, 16.0), bold=True) + 0.02
-    size = 7.6 if height < 2.4 else min(LARGEST, 9.2)
-    for words in (*_to_know(book, district), maps.legend(district)):
-        y = page.fill(MARGIN, y, width, words, size) + 0.035
-    return height
 
 
 def _rule(book: CardBook) -> str:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from runcard.outputs.cards.about import MARK
 from runcard.outputs.cards.book import Card, CardBook, Line
@@ -30,17 +30,15 @@ FEW: Final = 3
 """Areas share rows where there are so many times fewer different cards than areas."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrintCell:
+class PrintCell(NamedTuple):
     """Text in a table."""
 
     text: str
-    bold: bool = False
-    """Whether its first word is bold: a team that departs from closest-first."""
+    bold: str = ""
+    """What is bold of it: all, its first word (a team that departs from closest-first), or nothing."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrintRow:
+class PrintRow(NamedTuple):
     """A row of the table of a district."""
 
     number: int
@@ -213,7 +211,7 @@ def _line(line: Line) -> PrintCell:
     text = _held(units_cell(line.units) + (f" {MARK}" if line.departs else ""))
     between = HOLD if len(line.busy) <= MOST_HELD else " "
     out = f" ({between.join(_held(unit) for unit in line.busy)})" if line.busy else ""
-    return PrintCell(text=text + out, bold=line.departs)
+    return PrintCell(text=text + out, bold="first" * line.departs)
 
 
 def _minutes(lines: Sequence[Line]) -> str:

@@ -1,4 +1,4 @@
-"""How the table of a district is laid out: the largest letters with which all its rows stand on the page.
+"""The table of a district in print, in the largest letters with which all its rows stand on one page.
 
 With the cells of column c broken into at most n_c lines, the column is as wide as its widest cell needs, w_c(n_c) in
 sizes of the letters, and row r has max_c l_cr(n_c) lines. On a page of width W and height H the letters are at most
@@ -7,241 +7,203 @@ sizes of the letters, and row r has max_c l_cr(n_c) lines. On a page of width W 
 
 From n = 1 the column is broken further that leaves the largest letters, until nothing can be broken; the best n on the
 way is taken, with less breaking before more. Where its letters are too small to be read, the table goes on on a further
-page.
+page. A text breaks at its blanks only, not at the wide ones that hold a team together.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, Literal
+from functools import cache, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily, stringWidth
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.platypus import Flowable, Table
 
-from runcard.outputs.cards.print_page import INSIDE, MARGIN, POINTS, FilledBox, PrintPage, Words, width_of
-from runcard.outputs.cards.print_rows import HOLD, PrintRow
+from runcard.outputs.cards.print_rows import PrintCell, PrintRow
+from runcard.outputs.map import INK
 
+POINTS: Final = 72.0
+PAGE: Final = (11.69 * POINTS, 8.27 * POINTS)
+"""A4 across; it and all that stands on it is in points."""
+MARGIN: Final = 0.4 * POINTS
+INSIDE: Final = PAGE[0] - 2 * MARGIN
 LARGEST, SMALLEST = 10.0, 7.0
-"""Letters of a table, in points; smaller ones only where one word is too wide for the page."""
+"""Letters of a table; smaller ones only where one word is too wide for the page."""
 CONTINUED: Final = 8.0
 """Letters of a table that takes several pages, at most."""
 MOST_LINES: Final = 4
 """Into which a cell is broken."""
 WORTH: Final = 0.95
 """Letters that are smaller by so much are taken for one column less that is broken."""
-BETWEEN: Final = 0.75
-"""Blank between columns, in sizes of the letters."""
+BETWEEN, MOST_BETWEEN = 0.75, 2.5
+"""Blank between columns, in sizes of the letters: the least, and the most where there is room."""
 LINE, ROW = 1.06, 0.12
 """From one line of a row to the next, and what a row takes beside its lines, in sizes of the letters."""
-BAND_COLOUR: Final = "#EDEDED"
+BAND_COLOUR, RULE_COLOUR = "#EDEDED", "#8A8A8A"
+
+Column = tuple[Sequence[tuple[str, ...]], float, NDArray[np.int64]]
+"""The lines of each cell, the width that they need, and how many they are."""
 
 
-Bold = Literal["", "first", "all"]
-"""Which words of a text are bold."""
+@cache
+def font_name(*, bold: bool = False, italic: bool = False) -> str:
+    """The name of the font, which is registered with its letters: those of the maps, which have most alphabets."""
+    from matplotlib import get_data_path
+
+    family = {style: f"DejaVuSans{style}" for style in ("", "-Bold", "-Oblique", "-BoldOblique")}
+    for name in family.values():
+        registerFont(TTFont(name, Path(get_data_path()) / "fonts" / "ttf" / f"{name}.ttf"))
+    registerFontFamily("DejaVuSans", *family.values())
+    return family["-Bold" if bold else "-Oblique" if italic else ""]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TableLayout:
-    """The columns of a table, each with a width."""
-
-    texts: tuple[tuple[tuple[str, Bold], ...], ...]
-    """By column, the heading and the cells, and what is bold."""
-    widths: tuple[float, ...]
-    """Of the columns, without what is between them, in sizes of the letters."""
-    lines: NDArray[np.int64]
-    """Of the heading and of each row."""
-
-    @property
-    def width(self) -> float:
-        """In sizes of the letters."""
-        return sum(self.widths) + BETWEEN * (len(self.widths) - 1)
-
-    @property
-    def heading_height(self) -> float:
-        """In sizes of the letters."""
-        return LINE * float(self.lines[0]) + 4 * ROW
-
-    def height_of(self, row: int) -> float:
-        """The height of a row, in sizes of the letters."""
-        return LINE * float(self.lines[row + 1]) + ROW
-
-    @property
-    def height(self) -> float:
-        """Of the heading and all rows, in sizes of the letters."""
-        return LINE * float(self.lines.sum()) + ROW * (len(self.lines) + 3)
-
-    def size(self, width: float, height: float) -> float:
-        """The largest letters, in points, with which the whole table fits a place in inches."""
-        return POINTS * min(width / self.width, height / self.height)
-
-    def cell(self, column: int, row: int) -> tuple[tuple[str, Bold], ...]:
-        """The lines of a cell, the heading as row -1, and what is bold in each."""
-        text, bold = self.texts[column][row + 1]
-        lines = _broken(text, bold, self.widths[column])
-        return tuple((line, bold if number == 0 or bold == "all" else "") for number, line in enumerate(lines))
+@lru_cache(maxsize=1 << 16)
+def width_of(text: str, *, bold: bool = False) -> float:
+    """How wide a text is, in sizes of its letters."""
+    return float(stringWidth(text, font_name(bold=bold), 1.0))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PagedTable:
-    """A table that is laid out, with the rows of each page."""
-
-    layout: TableLayout
-    size: float
-    """Of the letters, in points."""
-    pages: tuple[range, ...]
+def fitting(text: str, width: float, largest: float) -> float:
+    """The size of bold letters with which a text is no wider than some points, or the largest."""
+    return min(largest, width / max(1e-9, width_of(text, bold=True)))
 
 
-def laid_out(headings: Sequence[str], rows: Sequence[PrintRow], heights: tuple[float, float]) -> PagedTable:
-    """The table with the largest letters; `heights` are the inches of the first page and of each further one."""
-    layouts = _layouts(_columns(headings, rows), heights[0])
-    sizes = [min(LARGEST, one.size(INSIDE, heights[0])) for one in layouts]
+class CellText(Flowable):  # type: ignore[misc, unused-ignore]
+    """The lines of a cell, in letters of one size."""
+
+    def __init__(self, lines: Sequence[str], bold: str, size: float) -> None:
+        super().__init__()
+        self.lines, self.bold, self.size = lines, bold, size
+
+    def wrap(self, *_: float) -> tuple[float, float]:
+        """Its width, which is that of its column, and its height."""
+        return 0.0, LINE * self.size * len(self.lines)
+
+    def draw(self) -> None:
+        """Draw it."""
+        self.canv.setFillColor(INK)
+        for number, line in enumerate(self.lines):
+            x, y = 0.0, self.size * (LINE * (len(self.lines) - number) - 0.88)
+            first, blank, other = (line, "", "") if self.bold != "first" or number else line.partition(" ")
+            bold = self.bold == "all" or (self.bold == "first" and number == 0)
+            for text, is_bold in ((first + blank, bold), (other, False)):
+                if text:
+                    self.canv.setFont(font_name(bold=is_bold), self.size)
+                    self.canv.drawString(x, y, text.replace("\u00a0", " "))
+                    x += self.size * width_of(text, bold=is_bold)
+
+
+def tables_of(headings: Sequence[str], rows: Sequence[PrintRow], heights: tuple[float, float]) -> list[Any]:
+    """The table, as one for each page; `heights` are the room on the first page and on each further one."""
+    areas = (PrintCell(row.area if row.starts_area else "", "" if row.number else "all") for row in rows)
+    cells = [
+        [PrintCell(heading, "all") for heading in headings],
+        *([area, *row.cells] for area, row in zip(areas, rows, strict=True)),
+    ]
+    ways = [[_broken(column, most) for most in range(1, MOST_LINES + 1)] for column in zip(*cells, strict=True)]
+    layouts = _layouts(ways, heights[0])
+    sizes = [_size(layout, heights[0]) for layout in layouts]
     if max(sizes) >= SMALLEST:
         # Rows of one line are easier to follow: breaking one more column has to be worth it.
-        best = max(range(len(sizes)), key=lambda n: (sizes[n] >= SMALLEST, sizes[n] * WORTH**n))
-        return PagedTable(layout=layouts[best], size=sizes[best], pages=(range(len(rows)),))
-    widest = max(one.size(INSIDE, np.inf) for one in layouts)
-    readable = [one for one in layouts if one.size(INSIDE, np.inf) >= min(SMALLEST, widest)]
-    shortest = min(readable, key=lambda one: one.height * min(CONTINUED, one.size(INSIDE, np.inf)))
-    return _paged(shortest, min(CONTINUED, shortest.size(INSIDE, np.inf)), rows, heights)
+        best = max(range(len(sizes)), key=lambda n: (sizes[n] >= SMALLEST, min(LARGEST, sizes[n]) * WORTH**n))
+        return [_table(cells, rows, layouts[best], min(LARGEST, sizes[best]), heights[0])]
+    widest = [min(CONTINUED, _size(layout, np.inf)) for layout in layouts]
+    readable = [n for n, size in enumerate(widest) if size >= min(SMALLEST, max(widest))]
+    best = min(readable, key=lambda n: widest[n] * _lines(layouts[n]).sum())
+    tables, room = [_table(cells, rows, layouts[best], widest[best])], heights[0]
+    while sum(tables[-1]._rowHeights) > room and len(parts := tables[-1].split(INSIDE, room)) > 1:
+        tables[-1:], room = parts, heights[1]
+    return tables
 
 
-def _columns(headings: Sequence[str], rows: Sequence[PrintRow]) -> tuple[tuple[tuple[str, Bold], ...], ...]:
-    """By column, the heading and the cells."""
-    areas: list[tuple[str, Bold]] = [(row.area if row.starts_area else "", "" if row.number else "all") for row in rows]
-    found: list[tuple[tuple[str, Bold], ...]] = [((headings[0], "all"), *areas)]
-    for number, heading in enumerate(headings[1:]):
-        cells = (row.cells[number] for row in rows)
-        own: list[tuple[str, Bold]] = [(cell.text, "first" if cell.bold else "") for cell in cells]
-        found.append(((heading, "all"), *own))
-    return tuple(found)
-
-
-def _layouts(texts: tuple[tuple[tuple[str, Bold], ...], ...], height: float) -> list[TableLayout]:
-    """The layouts on the way from cells of one line to those of the most lines."""
-    columns = range(len(texts))
-    widths = [
-        [max(_least_width(text, bold, most if row else max(2, most)) for row, (text, bold) in enumerate(texts[c]))
-         for most in range(1, MOST_LINES + 1)]
-        for c in columns
-    ]  # fmt: skip
-    lines = [
-        [np.array([len(_broken(text, bold, width)) for text, bold in texts[c]]) for width in widths[c]] for c in columns
-    ]
-
-    def layout(most: Sequence[int]) -> TableLayout:
-        return TableLayout(
-            texts=texts,
-            widths=tuple(widths[c][most[c]] for c in columns),
-            lines=np.max([lines[c][most[c]] for c in columns], axis=0),
-        )
-
-    most = [0] * len(texts)
-    found = [layout(most)]
-    while any(one < MOST_LINES - 1 for one in most):
-        tries = [[one + (c == at) for c, one in enumerate(most)] for at in columns if most[at] < MOST_LINES - 1]
-        made = [layout(one) for one in tries]
-        best = max(range(len(made)), key=lambda n: (made[n].size(INSIDE, height), made[n].size(INSIDE, np.inf)))
-        most = tries[best]
-        found.append(made[best])
-    return found
-
-
-def _paged(layout: TableLayout, size: float, rows: Sequence[PrintRow], heights: tuple[float, float]) -> PagedTable:
-    """The table over several pages; an area is not torn apart where it fits on the next page."""
-    pages, begin = list[range](), 0
-    while begin < len(rows):
-        room = POINTS * heights[bool(pages)] / size - layout.heading_height
-        end = begin
-        while end < len(rows) and layout.height_of(end) <= room:
-            room -= layout.height_of(end)
-            end += 1
-        whole = end
-        while end < len(rows) and whole > begin and not rows[whole].starts_area:
-            whole -= 1
-        end = max(whole if whole > begin else end, begin + 1)
-        pages.append(range(begin, end))
-        begin = end
-    return PagedTable(layout=layout, size=size, pages=tuple(pages))
+def _broken(cells: Sequence[PrintCell], most: int) -> Column:
+    """A column whose cells have at most so many lines, the heading up to two."""
+    limits = [max(2, most), *[most] * (len(cells) - 1)]
+    width = max(max(_parts(cell)) for cell in cells)
+    width = max(width, *(width_of(text, bold=bool(bold)) / n for (text, bold), n in zip(cells, limits, strict=True)))
+    while True:
+        lines = [_lines_of(cell, width) for cell in cells]
+        if all(len(own) <= limit for own, limit in zip(lines, limits, strict=True)):
+            return lines, width, np.array([len(own) for own in lines])
+        width *= 1.01
 
 
 @lru_cache(maxsize=1 << 16)
-def _pieces(text: str, bold: Bold) -> tuple[tuple[str, float], ...]:
-    """The parts of a text between its blanks, with their widths."""
-    return tuple((part, width_of(part, bold=_is_bold(bold, number))) for number, part in enumerate(text.split(" ")))
-
-
-def _is_bold(bold: Bold, number: int) -> bool:
-    return bold == "all" or (bold == "first" and number == 0)
-
-
-@lru_cache(maxsize=1 << 16)
-def _least_width(text: str, bold: Bold, most: int) -> float:
-    """The least width at which a text takes at most so many lines."""
-    widths, blank = [width for _, width in _pieces(text, bold)], width_of(" ")
-    best = [sum(widths[n:]) + blank * (len(widths) - n - 1) for n in range(len(widths))]
-    for _ in range(most - 1):
-        fewer = best
-        best = []
-        for begin in range(len(widths)):
-            least, width = fewer[begin], -blank
-            for end in range(begin, len(widths) - 1):
-                width += blank + widths[end]
-                if width >= least:
-                    break
-                least = min(least, max(width, fewer[end + 1]))
-            best.append(least)
-    return best[0]
+def _parts(cell: PrintCell) -> tuple[float, ...]:
+    """The widths of the words of a cell."""
+    return tuple(
+        width_of(word, bold=cell.bold == "all" or (cell.bold == "first" and n == 0))
+        for n, word in enumerate(cell.text.split(" "))
+    )
 
 
 @lru_cache(maxsize=1 << 16)
-def _broken(text: str, bold: Bold, width: float) -> tuple[str, ...]:
-    """The lines of a text in a column of some width."""
+def _lines_of(cell: PrintCell, width: float) -> tuple[str, ...]:
+    """The lines of a cell in a column of some width."""
     lines, room, blank = list[str](), 0.0, width_of(" ")
-    for part, wide in _pieces(text, bold):
+    for word, wide in zip(cell.text.split(" "), _parts(cell), strict=True):
         if lines and wide + blank <= room + 1e-9:
-            lines[-1] += f" {part}"
+            lines[-1] += f" {word}"
             room -= wide + blank
         else:
-            lines.append(part)
+            lines.append(word)
             room = width - wide
     return tuple(lines)
 
 
-def draw_table(
-    page: PrintPage, table: PagedTable, number: int, rows: Sequence[PrintRow], top: float, height: float
-) -> None:
-    """Draw the headings and the rows of a page of a table below `top`, with some air where there is room."""
-    layout, inch = table.layout, table.size / POINTS
-    spare = (INSIDE - 0.06) / inch - sum(layout.widths)
-    between = min(2.5, spare / (len(layout.widths) - 1))
-    places = [MARGIN + 0.03 + inch * (sum(layout.widths[:n]) + between * n) for n in range(len(layout.widths))]
-    shown = table.pages[number]
-    taken = inch * (layout.heading_height + sum(layout.height_of(row) for row in shown))
-    air = min(0.5 * inch, max(0.0, height - taken) / max(1, len(shown)))
-    for column, place in enumerate(places):
-        _write(page, place, top, layout.cell(column, -1), table.size)
-    y = top + inch * layout.heading_height
-    page.rule(y - 1.5 * ROW * inch)
-    for row in shown:
-        tall = inch * layout.height_of(row) + air
-        if rows[row].number % 2:
-            page.bands.append(FilledBox(x=MARGIN, y=y, width=INSIDE, height=tall, colour=BAND_COLOUR))
-        for column, place in enumerate(places):
-            _write(page, place, y + air / 2, layout.cell(column, row), table.size)
-        if row == shown[0] and not rows[row].starts_area:
-            again = _broken(rows[row].area, "", layout.widths[0])
-            _write(page, places[0], y + air / 2, [(line, "") for line in again], table.size)
-        y += tall
-    page.rule(y)
+def _layouts(ways: Sequence[Sequence[Column]], height: float) -> list[list[Column]]:
+    """The layouts on the way from cells of one line to those of the most lines."""
+    most = [0] * len(ways)
+    layouts = [[columns[0] for columns in ways]]
+    while any(n < MOST_LINES - 1 for n in most):
+        tries = [[n + (c == at) for c, n in enumerate(most)] for at in range(len(ways)) if most[at] < MOST_LINES - 1]
+        made = [[columns[n] for columns, n in zip(ways, numbers, strict=True)] for numbers in tries]
+        best = max(range(len(made)), key=lambda n: (_size(made[n], height), _size(made[n], np.inf)))
+        most = tries[best]
+        layouts.append(made[best])
+    return layouts
 
 
-def _write(page: PrintPage, x: float, y: float, lines: Sequence[tuple[str, Bold]], size: float) -> None:
-    """Write the lines of a cell."""
-    for number, (line, bold) in enumerate(lines):
-        at = y + (LINE * number + 0.88) * size / POINTS
-        first, _, rest = (line, "", "") if bold != "first" else line.partition(" ")
-        if first:
-            page.words.append(Words(x=x, y=at, text=first.replace(HOLD, " "), size=size, bold=bold != ""))
-        if rest:
-            after = x + (width_of(first, bold=True) + width_of(" ")) * size / POINTS
-            page.words.append(Words(x=after, y=at, text=rest.replace(HOLD, " "), size=size))
+def _lines(layout: Sequence[Column]) -> NDArray[np.int64]:
+    """The lines of the heading and of each row."""
+    lines: NDArray[np.int64] = np.max([lines for _, _, lines in layout], axis=0)
+    return lines
+
+
+def _size(layout: Sequence[Column], height: float) -> float:
+    """The largest letters with which the whole table fits the page and a height."""
+    lines, width = _lines(layout), sum(width for _, width, _ in layout) + BETWEEN * len(layout)
+    return float(min(INSIDE / width, height / (LINE * lines.sum() + ROW * (len(lines) + 3))))
+
+
+def _table(
+    cells: Sequence[Sequence[PrintCell]], rows: Sequence[PrintRow], layout: Sequence[Column], size: float,
+    height: float = 0.0,
+) -> Any:  # fmt: skip
+    """The table in letters of a size, with some air where there is room."""
+    tall = size * (LINE * _lines(layout) + ROW)
+    tall[0] += 3 * ROW * size
+    air = min(0.5 * size, max(0.0, height - tall.sum()) / len(rows))
+    tall[1:] += air
+    spare = INSIDE / size - sum(width for _, width, _ in layout)
+    between = min(MOST_BETWEEN, spare / len(layout))
+    texts = [
+        [CellText(lines[row], cell.bold, size) for cell, (lines, _, _) in zip(cells[row], layout, strict=True)]
+        for row in range(len(cells))
+    ]
+    starts = [*(n for n, row in enumerate(rows, start=1) if row.starts_area), len(cells)]
+    bands = [("BACKGROUND", (0, n), (-1, n), BAND_COLOUR) for n, row in enumerate(rows, start=1) if row.number % 2]
+    rules = [("LINEBELOW", (0, n), (-1, n), 0.7, RULE_COLOUR) for n in (0, "splitlast", -1)]
+    whole = [("NOSPLIT", (0, a), (-1, b - 1)) for a, b in pairwise(starts) if b - a > 1]
+    paddings = [(f"{side}PADDING", (0, 0), (-1, -1), 0.03 * POINTS * (side == "LEFT")) for side in _SIDES]
+    style = [*bands, *rules, *whole, *paddings, ("VALIGN", (0, 0), (-1, -1), "TOP")]
+    style += [("TOPPADDING", (0, 1), (-1, -1), (air + ROW * size) / 2)]
+    widths = [size * (width + between) for _, width, _ in layout]
+    widths[-1] += INSIDE - sum(widths)
+    return Table(texts, widths, tall.tolist(), style=style, repeatRows=1)
+
+
+_SIDES: Final = ("LEFT", "RIGHT", "TOP", "BOTTOM")

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from runcard.errors import InputError
+from runcard.errors import InputError, MissingExtraError
 from runcard.output_file import check_output_file
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.csv_file import CARDS_ENDING, write_cards_csv
 from runcard.outputs.cards.depth import DepthTable
-from runcard.outputs.cards.pdf_file import check_print_library, write_cards_pdf
 from runcard.outputs.cards.xlsx_file import open_workbooks, write_cards_xlsx
 from runcard.outputs.map import check_picture_file
 from runcard.plan.plan import Plan
@@ -31,7 +30,10 @@ def check_cards_file(path: Path, plan: Plan | None = None) -> None:
         open_workbooks()
     if ending == ".pdf":
         check_picture_file(path, "print of run cards")  # whose letters are those of maps
-        check_print_library()
+        try:
+            import reportlab  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("the print of run cards", "reportlab", "report") from error
     if ending == ".pdf" and plan is not None and plan.ground is None:
         raise InputError(f"{path}: {NO_MAP}")
 
@@ -41,4 +43,8 @@ def write_cards(book: CardBook, tables: Sequence[DepthTable], path: Path) -> Pat
     ending = path.suffix.lower()
     if ending == CARDS_ENDING:
         return write_cards_csv(book, path)
-    return write_cards_xlsx(book, tables, path) if ending == ".xlsx" else write_cards_pdf(book, tables, path)
+    if ending == ".xlsx":
+        return write_cards_xlsx(book, tables, path)
+    from runcard.outputs.cards.pdf_file import write_cards_pdf  # its library may be missing
+
+    return write_cards_pdf(book, tables, path)
