@@ -18,7 +18,7 @@ import runcard
 from runcard.calibrate.mapping import INCIDENT_COLUMNS, LOG_COLUMNS
 from runcard.calibrate.mapping import SECTIONS as LOG_SECTIONS
 from runcard.calibrate.mapping import SETTINGS as LOG_SETTINGS
-from runcard.city.importers.mapping import COLUMN_KEYS, SECTIONS, SETTING_KEYS
+from runcard.city.importers.mapping import SECTIONS
 from runcard.city.model import SETTING_CONDITIONS
 from runcard.city.periods import PERIOD_KEYS
 from runcard.city.tables import TABLES
@@ -53,7 +53,7 @@ def test_every_key_of_a_mapping_file_is_documented() -> None:
     parts = {part.split("]", 1)[0]: part.split("\n## ", 1)[0] for part in text.split("## `[")[1:]}
     everywhere = text.split("Every section also takes")[1].split("\n", 1)[0]
     assert parts.keys() == {*SECTIONS, *LOG_SECTIONS}
-    keys = {name: (*COLUMN_KEYS[name], *SETTING_KEYS[name]) for name in SECTIONS}
+    keys = {name: tuple(known) for name, known in SECTIONS.items()}
     keys |= {"log": (*LOG_COLUMNS, *LOG_SETTINGS), "incidents": INCIDENT_COLUMNS}
     for name, own in keys.items():
         for key in own:

@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from runcard.city.check import fault_words, find_faults
 from runcard.city.conditions import Fault, UnreadableError
-from runcard.city.model import City, Derived
+from runcard.city.model import City, Derived, taken_as_sound
 from runcard.city.parts import OPTIONAL_TABLES, TABLE_ATTRIBUTES
 from runcard.city.settings import city_fields, format_settings, parse_settings
 from runcard.city.tables import TABLES, ReadTable, format_table, parse_table, with_trucks
@@ -46,45 +46,69 @@ def read_city(folder: str | Path) -> City:
     folder = Path(folder)
     if not folder.is_dir():
         raise CityError(str(folder), ["expected a city folder, got " + ("a file" if folder.exists() else "nothing")])
-    settings, read, faults = _read_files(folder)
-    unread = [name for name in OPTIONAL_TABLES if name not in read and (folder / f"{name}.csv").exists()]
-    return _city_of(str(folder), settings, read, faults, unread)
+    for _ in range(_NUM_TRIES):
+        before = _identity(folder / SETTINGS_FILE)
+        texts = {name: _text_or_fault(folder / name) for name in FILE_NAMES}
+        if before == _identity(folder / SETTINGS_FILE) and not _is_half_written(folder):
+            return _city_of(str(folder), {name: text for name, text in texts.items() if text is not None})
+        time.sleep(_WAIT_SECONDS)  # another program may be writing the city just now
+    text = (
+        f"{SETTINGS_FILE}: the file is missing, because a write of a city was interrupted here, and the tables may "
+        "be of two cities; write the city again with --overwrite"
+    )
+    raise CityError(str(folder), [text])
+
+
+def _text_or_fault(path: Path) -> str | UnreadableError | None:
+    """The text of a file, or why it has none; None if there is no such file."""
+    try:
+        return read_text(path) if path.exists() else None
+    except UnreadableError as error:
+        return error
 
 
 def city_from_texts(texts: Mapping[str, str]) -> City:
     """The city whose files have these texts, by their names (see `city_texts`); a CityError if it is not sound."""
-
-    def text_of(name: str) -> str:
-        if name not in texts:
-            raise UnreadableError("the file is missing")
-        return texts[name]
-
-    settings, read, faults = _parse(texts.__contains__, text_of)
-    return _city_of("city", settings, read, faults, [])
+    return _city_of("city", texts)
 
 
-def _city_of(
-    where: str,
-    settings: dict[str, Any],
-    read: dict[str, ReadTable],
-    faults: list[Fault],
-    unread: Collection[str],
-) -> City:
-    """The city of what was read; a CityError with every fault if there are any."""
+def _city_of(where: str, texts: Mapping[str, str | UnreadableError]) -> City:
+    """The city whose files have these texts; a CityError with every fault if there are any."""
+    settings: dict[str, Any] = {}
+    read: dict[str, ReadTable] = {}
+    faults: list[Fault] = []
 
     def place(table: str, index: int | None) -> str:
         if table == "city":
             return SETTINGS_FILE
         return f"{table}.csv" if index is None else f"{table}.csv row {read[table].row_numbers[index]}"
 
+    for name, file_name in (("city", SETTINGS_FILE), *((name, f"{name}.csv") for name in TABLES)):
+        if file_name in OPTIONAL_FILES and file_name not in texts:
+            continue
+        text = texts.get(file_name, UnreadableError("the file is missing"))
+        try:
+            if isinstance(text, UnreadableError):
+                raise text
+            if name == "city":
+                settings, wrong = parse_settings(text)
+                faults += [Fault("city", None, fault) for fault in wrong]
+            else:
+                counted = name == "station" and "unit.csv" not in texts
+                read[name] = parse_table(with_trucks(TABLES[name]) if counted else TABLES[name], text)
+                faults += read[name].faults
+        except UnreadableError as error:
+            faults.append(Fault(name, None, str(error)))
     # The settings and tables that could be read are checked further, so that one run shows everything.
     rows = {name: table.rows for name, table in read.items()}
+    unread = [name for name in OPTIONAL_TABLES if name not in read and f"{name}.csv" in texts]
     faults += find_faults(settings, rows, place, routes=not faults, unread=unread)
     if faults:
         faults.sort(key=lambda fault: (_ORDER.index(fault.table), -1 if fault.index is None else fault.index))
         raise CityError(where, [fault_words(fault, place) for fault in faults])
-    tables: dict[str, Any] = {TABLE_ATTRIBUTES[name]: table.rows for name, table in read.items()}
-    return City(**tables, **city_fields(settings))
+    tables: dict[str, Any] = {TABLE_ATTRIBUTES[name]: of_table for name, of_table in rows.items()}
+    with taken_as_sound():
+        return City(**tables, **city_fields(settings))
 
 
 def city_texts(city: City) -> dict[str, str]:
@@ -179,46 +203,6 @@ def _replace_files(folder: Path, texts: dict[str, str]) -> None:
 def _is_half_written(folder: Path) -> bool:
     """Whether the files may be of two cities, or are not all there."""
     return not (folder / SETTINGS_FILE).exists() and (folder / DRAFT).exists()
-
-
-def _read_files(folder: Path) -> tuple[dict[str, Any], dict[str, ReadTable], list[Fault]]:
-    """The settings and tables that can be read, and what is wrong; a CityError if files may be of two cities."""
-    for _ in range(_NUM_TRIES):
-        before = _identity(folder / SETTINGS_FILE)
-        settings, read, faults = _parse(lambda name: (folder / name).exists(), lambda name: read_text(folder / name))
-        if before == _identity(folder / SETTINGS_FILE) and not _is_half_written(folder):
-            return settings, read, faults
-        time.sleep(_WAIT_SECONDS)  # another program may be writing the city just now
-    text = (
-        f"{SETTINGS_FILE}: the file is missing, because a write of a city was interrupted here, and the tables may "
-        "be of two cities; write the city again with --overwrite"
-    )
-    raise CityError(str(folder), [text])
-
-
-def _parse(
-    has: Callable[[str], bool], text_of: Callable[[str], str]
-) -> tuple[dict[str, Any], dict[str, ReadTable], list[Fault]]:
-    """The settings and tables that can be read, and what is wrong, given which files there are and their texts."""
-    settings: dict[str, Any] = {}
-    read: dict[str, ReadTable] = {}
-    faults: list[Fault] = []
-    try:
-        settings, found = parse_settings(text_of(SETTINGS_FILE))
-        faults += [Fault("city", None, text) for text in found]
-    except UnreadableError as error:
-        faults.append(Fault("city", None, str(error)))
-    for table in TABLES.values():
-        if table.file_name in OPTIONAL_FILES and not has(table.file_name):
-            continue
-        if table.name == "station" and not has("unit.csv"):
-            table = with_trucks(table)
-        try:
-            read[table.name] = parse_table(table, text_of(table.file_name))
-            faults += read[table.name].faults
-        except UnreadableError as error:
-            faults.append(Fault(table.name, None, str(error)))
-    return settings, read, faults
 
 
 def _identity(path: Path) -> tuple[int, int, int] | None:

@@ -15,25 +15,9 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import shown
 from runcard.city.importers.mapping import Mapping, Section
-from runcard.city.importers.measures import (
-    KILOMETRES_PER_HOUR,
-    METRES,
-    MINUTES,
-    factor,
-    first_word,
-    speed_kph,
-)
+from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES, factor, first_word, speed_kph
 from runcard.city.importers.roads import ARC, Arcs, ReadRoads, arcs_of, coordinate_system, whole_roads
-from runcard.city.importers.rows import (
-    NO_VALUE,
-    Columns,
-    RejectedRow,
-    cleaned,
-    header_of,
-    read_columns,
-    refuse_if_most,
-    to_ids,
-)
+from runcard.city.importers.rows import NO_VALUE, Columns, CsvFile, RejectedRow, cleaned, refuse_if_most, to_ids
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -67,10 +51,10 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
     links.need("file", "from", "to")
     if not {"speed", "minutes", "road_class"} & links.columns.keys():
         raise InputError("mapping file: expected speed, minutes or road_class in [links], got none of them")
-    node_table = read_columns(folder / nodes.settings["file"], nodes.columns, section="nodes", **nodes.reading)
+    node_table = CsvFile(folder / nodes.settings["file"], **nodes.reading).columns(nodes.columns, "nodes")
     ids, x, y, rejected = _nodes(node_table)
     lonlat = coordinate_system(x, y, nodes.settings.get("crs"), node_table.file)
-    link_table = read_columns(folder / links.settings["file"], links.columns, section="links", **links.reading)
+    link_table = CsvFile(folder / links.settings["file"], **links.reading).columns(links.columns, "links")
     arcs, more = _arcs(link_table, links, {one: place for place, one in enumerate(ids)})
     roads, minutes_from, computed = whole_roads(ids, x, y, arcs, lonlat=lonlat)
     return ReadRoads(
@@ -91,7 +75,7 @@ def read_gmns(folder: Path, *, crs: str | None = None) -> ReadRoads:
 
 def gmns_mapping(folder: Path, *, crs: str | None = None) -> Mapping:
     """The mapping of a GMNS folder: its columns by the specification, and its units by its configuration."""
-    header = header_of(folder / "link.csv")
+    header = CsvFile(folder / "link.csv").header
     columns = {key: next((one for one in names if one in header), "") for key, names in _GMNS_LINKS.items()}
     columns = {key: name for key, name in columns.items() if name or key in ("from", "to")}
     columns = {key: name or _GMNS_LINKS[key][0] for key, name in columns.items()}
@@ -111,8 +95,9 @@ def _gmns_units(path: Path) -> tuple[str, str]:
     """The units of link lengths and of speeds."""
     if not path.exists():
         return "km", "km/h"
-    header = header_of(path)
-    table = read_columns(path, {name: name for name in ("long_length", "speed") if name in header} or {"": header[0]})
+    file = CsvFile(path)
+    stated = {name: name for name in ("long_length", "speed") if name in file.header}
+    table = file.columns(stated or {"": file.header[0]})
     found = {key: cells[0].strip() for key, cells in table.cells.items()}
     return found.get("long_length") or "km", found.get("speed") or "km/h"
 

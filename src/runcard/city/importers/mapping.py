@@ -1,46 +1,55 @@
 """The mapping file: how the columns of somebody's files are called, and in which units they are.
 
 One TOML file serves `import` and `fit`. The sections here are those of `import`: nodes, links, stations and units. In
-each, a key of `COLUMN_KEYS` names a column, and a key of `SETTING_KEYS` is a setting. Sections that are not known here
-belong to others and are passed over.
+each, a key names a column or is a setting. Sections that are not known here belong to others and are passed over.
 """
 
 import tomllib
+from collections.abc import Iterable
 from collections.abc import Mapping as MappingType
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.city.conditions import UnreadableError, near, plain, shown
+from runcard.city.conditions import Condition, UnreadableError, near, plain, shown
 from runcard.city.files import read_text
 from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES
 from runcard.errors import InputError
 
-_EVERY: Final = ("skip_rows", "encoding", "separator")
-
-COLUMN_KEYS: Final[MappingType[str, tuple[str, ...]]] = {
-    "nodes": ("id", "x", "y"),
-    "links": ("id", "from", "to", "length", "speed", "minutes", "road_class", "one_way"),
-    "stations": ("id", "x", "y", "node", "name", "trucks"),
-    "units": ("id", "station", "kind", "x", "y", "node"),
-}
-SETTING_KEYS: Final[MappingType[str, tuple[str, ...]]] = {
-    "nodes": ("file", "crs", *_EVERY),
-    "links": ("file", "length_unit", "speed_unit", "minutes_unit", "directed", *_EVERY),
-    "stations": _EVERY,
-    "units": _EVERY,
-}
-SECTIONS: Final = tuple(COLUMN_KEYS)
 MOST_SKIPPED: Final = 1_000_000
 OF_OTHERS: Final = ("log", "incidents", "types", "kinds")
 """Sections of `fit`."""
 
-_CHOICES: Final[MappingType[str, tuple[str, ...]]] = {
-    "crs": ("lonlat", "metres"),
-    "length_unit": tuple(METRES),
-    "speed_unit": tuple(KILOMETRES_PER_HOUR),
-    "minutes_unit": tuple(MINUTES),
+
+def _among(choices: Iterable[str]) -> Condition:
+    return Condition(f"one of {', '.join(choices)}", lambda value: value in [*choices])
+
+
+_COLUMN: Final = Condition("the name of a column", lambda value: isinstance(value, str) and bool(value.strip()))
+_TEXT: Final = Condition("text", lambda value: isinstance(value, str) and bool(value))
+_CRS: Final = _among(("lonlat", "metres"))
+_READING: Final = {
+    "skip_rows": Condition(
+        f"a whole number from 0 to {MOST_SKIPPED:,}", lambda value: type(value) is int and 0 <= value <= MOST_SKIPPED
+    ),
+    "encoding": _TEXT,
+    "separator": Condition("one character", lambda value: isinstance(value, str) and len(value) == 1),
 }
+SECTIONS: Final[MappingType[str, MappingType[str, Condition]]] = {
+    "nodes": dict.fromkeys(("id", "x", "y"), _COLUMN) | {"file": _TEXT, "crs": _CRS} | _READING,
+    "links": dict.fromkeys(("id", "from", "to", "length", "speed", "minutes", "road_class", "one_way"), _COLUMN)
+    | {
+        "file": _TEXT,
+        "length_unit": _among(METRES),
+        "speed_unit": _among(KILOMETRES_PER_HOUR),
+        "minutes_unit": _among(MINUTES),
+        "directed": Condition("true or false", lambda value: isinstance(value, bool)),
+    }
+    | _READING,
+    "stations": dict.fromkeys(("id", "x", "y", "node", "name", "trucks"), _COLUMN) | _READING,
+    "units": dict.fromkeys(("id", "station", "kind", "x", "y", "node"), _COLUMN) | _READING,
+}
+"""By section, every key: the columns, and then settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ class Section:
     @property
     def reading(self) -> dict[str, Any]:
         """How the file is read: what stands above the header, its encoding and its separator."""
-        return {key: self.settings[key] for key in _EVERY if key in self.settings}
+        return {key: self.settings[key] for key in _READING if key in self.settings}
 
     def need(self, *keys: str) -> None:
         """Raise an InputError if a key is not there."""
@@ -102,34 +111,12 @@ def mapping_of(document: MappingType[str, Any], *, where: str = "mapping file") 
 
 def _section(name: str, content: MappingType[str, Any], faults: list[str]) -> Section:
     """A section, with what is wrong added to the faults."""
-    columns: dict[str, str] = {}
-    settings: dict[str, Any] = {}
+    known = SECTIONS[name]
     for key, value in content.items():
-        if key in COLUMN_KEYS[name]:
-            if isinstance(value, str) and value.strip():
-                columns[key] = value.strip()
-            else:
-                faults.append(f"[{name}] {key}: expected the name of a column, got {shown(value)}")
-        elif key in SETTING_KEYS[name]:
-            if fault := _setting_fault(key, value):
-                faults.append(f"[{name}] {key}: expected {fault}, got {shown(value)}")
-            settings[key] = value
-        else:
-            known = (*COLUMN_KEYS[name], *SETTING_KEYS[name])
+        if key not in known:
             hint = near(key, known) or f" (known: {', '.join(known)})"
             faults.append(f"[{name}]: unknown key {plain(key)}{hint}")
-    return Section(name, columns, settings)
-
-
-def _setting_fault(key: str, value: Any) -> str | None:
-    """What is expected of a setting that is wrong."""
-    if key in _CHOICES:
-        return None if value in _CHOICES[key] else f"one of {', '.join(_CHOICES[key])}"
-    if key == "directed":
-        return None if isinstance(value, bool) else "true or false"
-    if key == "skip_rows":
-        good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_SKIPPED
-        return None if good else f"a whole number from 0 to {MOST_SKIPPED:,}"
-    if key == "separator":
-        return None if isinstance(value, str) and len(value) == 1 else "one character"
-    return None if isinstance(value, str) and value else "text"
+        elif not known[key].holds(value):
+            faults.append(f"[{name}] {key}: expected {known[key].words}, got {shown(value)}")
+    columns = {key: str(value).strip() for key, value in content.items() if known.get(key) is _COLUMN}
+    return Section(name, columns, {key: value for key, value in content.items() if key in known.keys() - columns})

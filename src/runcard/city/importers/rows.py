@@ -8,7 +8,8 @@ spreadsheet does, so that rows above it count too.
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -95,49 +96,58 @@ def cleaned(texts: Sequence[str]) -> tuple[list[str], int]:
     return result, len(faulty)
 
 
-def read_columns(
-    path: Path,
-    wanted: Mapping[str, str],
-    *,
-    skip_rows: int = 0,
-    encoding: str | None = None,
-    separator: str = ",",
-    section: str = "",
-) -> Columns:
-    """The columns of a file by what they are `wanted` for; `section` of the mapping file names them."""
-    reader = csv.reader(io.StringIO(_text_of(path, encoding), newline=""), delimiter=separator, strict=True)
-    try:
-        for _ in islice(reader, skip_rows):
-            pass
-        header = [name.strip() for name in next(reader, [])]
-        places = _places(path.name, header, wanted, section, separator)
-        last = max(places)
+class CsvFile:
+    """A CSV file: its header, and its columns, which can be read once."""
+
+    def __init__(self, path: Path, *, skip_rows: int = 0, encoding: str | None = None, separator: str = ",") -> None:
+        self.name, self._separator, self._above = path.name, separator, skip_rows + 1
+        lines = io.StringIO(_text_of(path, encoding), newline="")
+        self._reader = csv.reader(lines, delimiter=separator, strict=True)
+        with self._valid():
+            self.header = [name.strip() for name in next(islice(self._reader, skip_rows, None), [])]
+
+    @contextmanager
+    def _valid(self) -> Iterator[None]:
+        try:
+            yield
+        except csv.Error as error:
+            raise InputError(f"{self.name}: line {self._reader.line_num} is not valid CSV: {error}") from error
+
+    def columns(self, wanted: Mapping[str, str], section: str = "") -> Columns:
+        """The columns by what they are `wanted` for; `section` of the mapping file names them."""
+        places = self._places(wanted, section)
         numbers: list[int] = []
         rows: list[list[str]] = []
-        for number, cells in enumerate(reader, start=skip_rows + 2):
-            if len(cells) <= last:
-                if not any(cells):
-                    continue
-                cells += [""] * (last + 1 - len(cells))
-            numbers.append(number)
-            rows.append([cells[place] for place in places])
-    except csv.Error as error:
-        raise InputError(f"{path.name}: line {reader.line_num} is not valid CSV: {error}") from error
-    kept = [place for place, row in enumerate(rows) if any(row)]
-    if len(kept) < len(rows):
-        rows, numbers = [rows[place] for place in kept], [numbers[place] for place in kept]
-    if not rows:
-        raise InputError(f"{path.name}: expected at least one row below the header, got none")
-    return Columns(path.name, numbers, dict(zip(wanted, zip(*rows, strict=True), strict=True)))
+        with self._valid():
+            for number, cells in enumerate(self._reader, start=self._above + 1):
+                cells += [""] * (max(places) + 1 - len(cells))
+                row = [cells[place] for place in places]
+                if any(row):
+                    numbers.append(number)
+                    rows.append(row)
+        if not rows:
+            raise InputError(f"{self.name}: expected at least one row below the header, got none")
+        return Columns(self.name, numbers, dict(zip(wanted, zip(*rows, strict=True), strict=True)))
 
-
-def header_of(path: Path, *, skip_rows: int = 0, encoding: str | None = None, separator: str = ",") -> list[str]:
-    """The names of the columns of a file."""
-    reader = csv.reader(io.StringIO(_text_of(path, encoding), newline=""), delimiter=separator)
-    try:
-        return [name.strip() for name in next(islice(reader, skip_rows, None), [])]
-    except csv.Error as error:
-        raise InputError(f"{path}: expected a header row, got one that is not valid CSV: {error}") from error
+    def _places(self, wanted: Mapping[str, str], section: str) -> list[int]:
+        """The position of each wanted column."""
+        header, where = self.header, f" of [{section}]" if section else ""
+        if not any(header):
+            raise InputError(f"{self.name}: expected a header row, got an empty one")
+        if len(header) == 1 and (found := re.search(r"[;\t|,]", header[0])):
+            raise InputError(
+                f"{self.name}: expected {shown(self._separator)} between the columns, got {found[0]!r} "
+                "(separator in the mapping file)"
+            )
+        for key, name in wanted.items():
+            if name not in header:
+                listed = ", ".join(plain(column) for column in header[:MAX_LISTED] if column)
+                more = ", ..." if len(header) > MAX_LISTED else ""
+                missing = f"missing column {plain(name)}, the {key}{where}{near(name, header)}"
+                raise InputError(f"{self.name}: {missing}; its columns: {listed}{more}")
+            if header.count(name) > 1:
+                raise InputError(f"{self.name}: expected column {plain(name)} once, got it {header.count(name)} times")
+        return [header.index(name) for name in wanted.values()]
 
 
 def refuse_if_most(rejected: Sequence[RejectedRow], num_rows: int, what: str) -> None:
@@ -169,23 +179,3 @@ def _text_of(path: Path, encoding: str | None) -> str:
         raise InputError(f"{path}: the text is not {encoding}: {error.reason} at byte {error.start:,}") from error
     except ValueError as error:  # a name with a character that no name has
         raise InputError(f"{path}: the file cannot be read: {error}") from error
-
-
-def _places(file: str, header: list[str], wanted: Mapping[str, str], section: str, separator: str) -> list[int]:
-    """The position of each wanted column."""
-    where = f" of [{section}]" if section else ""
-    if not any(header):
-        raise InputError(f"{file}: expected a header row, got an empty one")
-    if len(header) == 1 and (found := re.search(r"[;\t|,]", header[0])):
-        raise InputError(
-            f"{file}: expected {shown(separator)} between the columns, got {found[0]!r} (separator in the mapping file)"
-        )
-    for key, name in wanted.items():
-        if name not in header:
-            listed = ", ".join(plain(one) for one in header[:MAX_LISTED] if one)
-            more = ", ..." if len(header) > MAX_LISTED else ""
-            missing = f"missing column {plain(name)}, the {key}{where}{near(name, header)}"
-            raise InputError(f"{file}: {missing}; its columns: {listed}{more}")
-        if header.count(name) > 1:
-            raise InputError(f"{file}: expected column {plain(name)} once, got it {header.count(name)} times")
-    return [header.index(name) for name in wanted.values()]

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import RESERVED_IDS, near, shown
-from runcard.city.importers.mapping import COLUMN_KEYS, Section
+from runcard.city.importers.mapping import SECTIONS, Section
 from runcard.city.importers.roads import Roads
-from runcard.city.importers.rows import Columns, RejectedRow, cleaned, header_of, read_columns, refuse_if_most, to_ids
+from runcard.city.importers.rows import Columns, CsvFile, RejectedRow, cleaned, refuse_if_most, to_ids
 from runcard.city.model import Unit
 from runcard.city.places import LOST_METRES, exchanged_places, is_lonlat, nearest_nodes
 from runcard.errors import InputError
@@ -146,7 +146,8 @@ def read_roster(
 
 def _table(path: Path, section: Section) -> Columns:
     """The columns of a section, with usual names for those that it does not name."""
-    header = header_of(path, **section.reading)
+    file = CsvFile(path, **section.reading)
+    header = file.header
     columns = dict(section.columns)
     small = {name.lower(): name for name in reversed(header)}
     placed = bool({"node", "station", "x", "y"} & columns.keys())
@@ -161,10 +162,10 @@ def _table(path: Path, section: Section) -> Columns:
     elif {"x", "y"} <= columns.keys():
         columns.pop("node", None)
     _refuse_lacking(path, section.name, columns, header)
-    order = {key: columns[key] for key in COLUMN_KEYS[section.name] if key in columns}
+    order = {key: columns[key] for key in SECTIONS[section.name] if key in columns}
     if order.get("name") == order["id"]:
         del order["name"]
-    return read_columns(path, order, section=section.name, **section.reading)
+    return file.columns(order, section.name)
 
 
 def _refuse_lacking(path: Path, name: str, columns: MappingType[str, str], header: Sequence[str]) -> None:
