@@ -17,11 +17,10 @@ from runcard.city.conditions import shown
 from runcard.city.importers.mapping import Mapping, Section
 from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES, factor, first_word, speed_kph
 from runcard.city.importers.roads import ARC, Arcs, ReadRoads, arcs_of, coordinate_system, whole_roads
-from runcard.city.importers.rows import NO_VALUE, Columns, CsvFile, RejectedRow, cleaned, refuse_if_most, to_ids
+from runcard.city.importers.rows import NO_VALUE, Columns, CsvFile, cleaned, refuse_if_most, to_ids
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 MOST_KPH: Final = 400.0
 """No road is faster."""
@@ -52,15 +51,15 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
     if not {"speed", "minutes", "road_class"} & links.columns.keys():
         raise InputError("mapping file: expected speed, minutes or road_class in [links], got none of them")
     node_table = CsvFile(folder / nodes.settings["file"], **nodes.reading).columns(nodes.columns, "nodes")
-    ids, x, y, rejected = _nodes(node_table)
+    ids, x, y = _nodes(node_table)
     lonlat = coordinate_system(x, y, nodes.settings.get("crs"), node_table.file)
     link_table = CsvFile(folder / links.settings["file"], **links.reading).columns(links.columns, "links")
-    arcs, more = _arcs(link_table, links, {one: place for place, one in enumerate(ids)})
+    arcs = _arcs(link_table, links, {node_id: place for place, node_id in enumerate(ids)})
     roads, minutes_from, computed = whole_roads(ids, x, y, arcs, lonlat=lonlat)
     return ReadRoads(
         roads=roads,
         num_links=len(link_table),
-        rejected=(*rejected, *more),
+        rejected=(*node_table.rejected, *link_table.rejected),
         num_cleaned=cleaned(node_table.cells["id"])[1],
         minutes_from=minutes_from,
         computed_lengths=computed,
@@ -96,71 +95,56 @@ def _gmns_units(path: Path) -> tuple[str, str]:
     if not path.exists():
         return "km", "km/h"
     file = CsvFile(path)
-    stated = {name: name for name in ("long_length", "speed") if name in file.header}
+    stated: dict[str, str] = {name: name for name in ("long_length", "speed") if name in file.header}
     table = file.columns(stated or {"": file.header[0]})
     found = {key: cells[0].strip() for key, cells in table.cells.items()}
     return found.get("long_length") or "km", found.get("speed") or "km/h"
 
 
-def _nodes(table: Columns) -> tuple[list[str], Floats, Floats, list[RejectedRow]]:
-    """The ids and coordinates of the nodes that can be used, and the rows that cannot."""
+def _nodes(table: Columns) -> tuple[list[str], Floats, Floats]:
+    """The ids and coordinates of the nodes that can be used."""
     ids = to_ids(table.cells["id"])
-    x, _ = table.numbers("x")
-    y, _ = table.numbers("y")
-    rejected: list[RejectedRow] = []
-    good = np.ones(len(ids), np.bool_)
+    x, y = (table.numbers(key)[0] for key in ("x", "y"))
     for values, key in ((x, "x"), (y, "y")):
-        wrong = good & ~np.isfinite(values)
-        rejected += table.rejected(wrong, f"expected {key} to be a number", key)
-        good &= ~wrong
+        table.reject(~np.isfinite(values), f"expected {key} to be a number", key)
     first: dict[str, int] = {}
-    for place in np.flatnonzero(good).tolist():
-        one = ids[place]
-        if not one:
-            rejected.append(RejectedRow(table.file, table.row_numbers[place], "expected an id, got none"))
-            good[place] = False
-        elif (before := first.setdefault(one, place)) != place:
-            row = table.row_numbers[place]
-            if (x[before], y[before]) != (x[place], y[place]):
+    for row in table.kept:
+        node_id, number = ids[row], table.row_numbers[row]
+        if not node_id:
+            table.leave_out(row, "expected an id, got none")
+        elif (before := first.setdefault(node_id, row)) != row:
+            if (x[before], y[before]) != (x[row], y[row]):
                 also = f"also in row {table.row_numbers[before]}, at another place"
-                raise InputError(f"{table.file} row {row}: expected ids to be unique, got {shown(one)}, {also}")
-            rejected.append(RejectedRow(table.file, row, f"id {shown(one)} again, at the same place"))
-            good[place] = False
-    refuse_if_most(rejected, len(table), "nodes")
-    kept = np.flatnonzero(good)
-    return [ids[place] for place in kept.tolist()], x[kept], y[kept], rejected
+                raise InputError(f"{table.file} row {number}: expected ids to be unique, got {shown(node_id)}, {also}")
+            table.leave_out(row, f"id {shown(node_id)} again, at the same place")
+    refuse_if_most(table.rejected, len(table), "nodes")
+    return [ids[row] for row in table.kept], x[table.good], y[table.good]
 
 
-def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> tuple[Arcs, list[RejectedRow]]:
-    """The links that can be used, and the rows that cannot."""
+def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> Arcs:
+    """The links that can be used."""
     settings, cells, size = section.settings, table.cells, len(table)
     arcs = arcs_of(np.zeros(size, ARC))
-    rejected: list[RejectedRow] = []
-    good = np.ones(size, np.bool_)
-
-    def reject(wrong: Flags, words: str, key: str | None = None) -> None:
-        rejected.extend(table.rejected(good & wrong, words, key))
-        good[wrong] = False
-
     for field, key in (("start", "from"), ("end", "to")):
-        arcs[field] = [node_of.get(one, -1) for one in to_ids(cells[key])]
-        reject(arcs[field] < 0, f"expected {key} to be a known node", key)
+        arcs[field] = [node_of.get(node_id, -1) for node_id in to_ids(cells[key])]
+        table.reject(arcs[field] < 0, f"expected {key} to be a known node", key)
     for field, key, units, unit in (("length_m", "length", METRES, "m"), ("minutes", "minutes", MINUTES, "minutes")):
         values, wrong = table.numbers(key) if key in cells else (np.full(size, np.nan), np.zeros(size, np.bool_))
-        reject(wrong, f"expected {key} to be a number", key)
-        reject(values < 0.0, f"expected {key} >= 0", key)
+        table.reject(wrong, f"expected {key} to be a number", key)
+        table.reject(values < 0.0, f"expected {key} >= 0", key)
         arcs[field] = values * factor(units, settings.get(f"{key}_unit", unit), f"[links] {key}_unit")
     arcs.kph = _speeds(cells["speed"], settings) if "speed" in cells else np.nan
-    reject((arcs.kph <= 0.0) | (arcs.kph > MOST_KPH), f"expected speed > 0 and at most {MOST_KPH:g} km/h", "speed")
+    too_fast = f"expected speed > 0 and at most {MOST_KPH:g} km/h"
+    table.reject((arcs.kph <= 0.0) | (arcs.kph > MOST_KPH), too_fast, "speed")
     one_way = _one_way(cells, settings, size)
-    reject(one_way < 0, "expected one_way to be 1 or 0, true or false, yes or no", "one_way")
-    refuse_if_most(rejected, size, "links")
+    table.reject(one_way < 0, "expected one_way to be 1 or 0, true or false, yes or no", "one_way")
+    refuse_if_most(table.rejected, size, "links")
     arcs.both_ways = one_way == 0
     arcs.link_id = _link_ids(table) if "id" in cells else [str(number) for number in table.row_numbers]
     classes = cells.get("road_class", ("",) * size)
     class_of = {cell: cleaned([first_word(cell)])[0][0] for cell in set(classes)}
     arcs.road_class = [class_of[cell] for cell in classes]
-    return arcs[good], rejected
+    return arcs[table.good]
 
 
 def _speeds(cells: Sequence[str], settings: MappingType[str, Any]) -> Floats:

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -39,28 +39,40 @@ class RejectedRow(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Columns:
-    """The wanted columns of a CSV file, as text, by what they are wanted for; rows without any text are left out."""
+    """The wanted columns of a CSV file, as text, by what they are wanted for; rows without any text are not there."""
 
     file: str
     row_numbers: Sequence[int]
     cells: Mapping[str, Sequence[str]]
+    rejected: list[RejectedRow] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.good = np.ones(len(self), np.bool_)
+        """[row] Whether it can be used, as far as is known."""
 
     def __len__(self) -> int:
         return len(self.row_numbers)
+
+    @property
+    def kept(self) -> list[int]:
+        """The rows that can be used."""
+        return list(np.flatnonzero(self.good).tolist())
 
     def numbers(self, key: str) -> tuple[Floats, Flags]:
         """The numbers of a column, NaN where there are none, and which cells hold something that is no number."""
         return to_numbers(self.cells[key])
 
-    def rejected(self, wrong: Flags, words: str, key: str | None = None) -> list[RejectedRow]:
-        """The rows that are wrong; with `key`, what stands in that column is shown."""
-        found = np.flatnonzero(wrong).tolist()
-        if key is None or not found:
-            return [RejectedRow(self.file, self.row_numbers[one], words) for one in found]
-        cells = self.cells[key]
-        return [RejectedRow(self.file, self.row_numbers[one], f"{words}, got {shown(cells[one])}") for one in found]
+    def reject(self, wrong: Flags, words: str, key: str) -> None:
+        """Leave out the rows that are wrong in a column."""
+        for row in np.flatnonzero(self.good & wrong).tolist():
+            self.leave_out(row, f"{words}, got {shown(self.cells[key][row])}")
+
+    def leave_out(self, row: int, reason: str) -> None:
+        """Leave out a row."""
+        self.good[row] = False
+        self.rejected.append(RejectedRow(self.file, self.row_numbers[row], reason))
 
 
 def to_numbers(cells: Sequence[str]) -> tuple[Floats, Flags]:

@@ -23,7 +23,6 @@ from runcard.city.places import LOST_METRES, exchanged_places, is_lonlat, neares
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Positions = NDArray[np.int64]
 
 MAX_TRUCKS: Final = 1000
@@ -70,40 +69,35 @@ def read_stations(path: Path, section: Section | None, roads: Roads, all_roads: 
     """The stations of a file at nodes of `roads`; nodes that were dropped from `all_roads` still have coordinates."""
     table = _table(path, section or Section("stations"))
     ids, num_cleaned = _ids(table)
-    x, y, good, rejected = _places(table, all_roads)
+    x, y = _places(table, all_roads)
     first: dict[str, int] = {}
-    for place in np.flatnonzero(good).tolist():
-        row, one = table.row_numbers[place], ids[place]
-        if fault := _id_fault(one, "station"):
-            rejected.append(RejectedRow(table.file, row, fault))
-            good[place] = False
-        elif first.setdefault(one, place) != place:
-            also = f"also in row {table.row_numbers[first[one]]}"
-            rejected.append(RejectedRow(table.file, row, f"expected stations to be unique, got {shown(one)}, {also}"))
-            good[place] = False
-    trucks = _trucks(table, good, rejected)
-    refuse_if_most(rejected, len(table), "stations")
-    _refuse_exchanged(table, x, y, good, roads)
-    nodes, metres = np.zeros(len(ids), np.int64), np.zeros(len(ids))
-    nodes[good], metres[good] = nearest_nodes((roads.x, roads.y), x[good], y[good], lonlat=roads.lonlat)
-    lost = good & (metres > LOST_METRES)
-    far = [f"{metres[one] / 1000.0:,.0f} km from every road" for one in np.flatnonzero(lost).tolist()]
-    found = zip(table.rejected(lost, "station"), far, strict=True)
-    rejected += [one._replace(reason=f"expected a station near the roads, got one {words}") for one, words in found]
-    good &= ~lost
-    kept = np.flatnonzero(good)
-    if not len(kept):
-        raise InputError(f"{table.file}: expected stations near the roads, got none; the first: {rejected[0].reason}")
-    names, more = cleaned([one.strip() for one in table.cells.get("name", [""] * len(ids))])
+    for row in table.kept:
+        if fault := _id_fault(ids[row], "station"):
+            table.leave_out(row, fault)
+        elif (before := first.setdefault(ids[row], row)) != row:
+            also = f"also in row {table.row_numbers[before]}"
+            table.leave_out(row, f"expected stations to be unique, got {shown(ids[row])}, {also}")
+    trucks = _trucks(table)
+    refuse_if_most(table.rejected, len(table), "stations")
+    _refuse_exchanged(table, x, y, roads)
+    nodes, metres = nearest_nodes((roads.x, roads.y), x, y, lonlat=roads.lonlat)
+    for row in np.flatnonzero(table.good & (metres > LOST_METRES)).tolist():
+        far = f"{metres[row] / 1000.0:,.0f} km from every road"
+        table.leave_out(row, f"expected a station near the roads, got one {far}")
+    kept = table.kept
+    if not kept:
+        first_reason = table.rejected[0].reason
+        raise InputError(f"{table.file}: expected stations near the roads, got none; the first: {first_reason}")
+    names, more = cleaned([name.strip() for name in table.cells.get("name", [""] * len(ids))])
     return PlacedStations(
-        ids=tuple(ids[one] for one in kept.tolist()),
-        names=tuple(names[one] for one in kept.tolist()),
+        ids=tuple(ids[row] for row in kept),
+        names=tuple(names[row] for row in kept),
         trucks=tuple(trucks[kept].tolist()),
         x=x[kept],
         y=y[kept],
         nodes=nodes[kept],
         metres=metres[kept],
-        rejected=tuple(rejected),
+        rejected=tuple(table.rejected),
         num_cleaned=num_cleaned + more,
     )
 
@@ -116,32 +110,29 @@ def read_roster(
     ids, _ = _ids(table)
     kinds = cleaned([cell.strip() for cell in table.cells["kind"]])[0]
     if "station" in table.cells:
-        homes: Sequence[str] = [one.replace(",", " ") for one in to_ids(table.cells["station"])]
-        good, rejected = np.ones(len(ids), np.bool_), list[RejectedRow]()
+        homes = [station_id.replace(",", " ") for station_id in to_ids(table.cells["station"])]
     else:
-        x, y, good, rejected = _places(table, all_roads)
-        _refuse_exchanged(table, x, y, good, roads)
-        nearest = np.zeros(len(ids), np.int64)
-        nearest[good] = nearest_nodes((stations.x, stations.y), x[good], y[good], lonlat=roads.lonlat)[0]
-        homes = [stations.ids[one] for one in nearest.tolist()]
-    known, seen, units = set(stations.ids), set[str](), []
-    for place in np.flatnonzero(good).tolist():
-        one, home, kind = ids[place], homes[place], kinds[place]
-        fault = _id_fault(one, "unit")
-        if not fault and one in seen:
-            fault = f"expected units to be unique, got {shown(one)} again"
+        x, y = _places(table, all_roads)
+        _refuse_exchanged(table, x, y, roads)
+        nearest = nearest_nodes((stations.x, stations.y), x, y, lonlat=roads.lonlat)[0]
+        homes = [stations.ids[station] for station in nearest.tolist()]
+    known, units = set(stations.ids), dict[str, Unit]()
+    for row in table.kept:
+        unit_id, home, kind = ids[row], homes[row], kinds[row]
+        fault = _id_fault(unit_id, "unit")
+        if not fault and unit_id in units:
+            fault = f"expected units to be unique, got {shown(unit_id)} again"
         if not fault and home not in known:
-            hint = "" if home.isdigit() else near(home, known)  # no number is a misspelt other one
-            fault = f"expected a station that could be placed, got {shown(home)}{hint}"
+            fault = f"expected a station that could be placed, got {shown(home)}{near(home, known)}"
         if not fault and not kind:
             fault = "expected a kind, got none"
         if fault:
-            rejected.append(RejectedRow(table.file, table.row_numbers[place], fault))
+            table.leave_out(row, fault)
         else:
-            seen.add(one)
-            units.append(Unit(one, home, kind.replace(",", " ").replace("/", "-").replace("\\", "-")[:60].strip()))
-    refuse_if_most(rejected, len(table), "units")
-    return tuple(units), tuple(rejected)
+            kind = kind.replace(",", " ").replace("/", "-").replace("\\", "-")[:60].strip()
+            units[unit_id] = Unit(unit_id, home, kind)
+    refuse_if_most(table.rejected, len(table), "units")
+    return tuple(units.values()), tuple(table.rejected)
 
 
 def _table(path: Path, section: Section) -> Columns:
@@ -196,47 +187,38 @@ def _id_fault(one: str, noun: str) -> str | None:
     return f"expected no {noun} called {one}, a word with a meaning of its own" if one in RESERVED_IDS else None
 
 
-def _places(table: Columns, all_roads: Roads) -> tuple[Floats, Floats, Flags, list[RejectedRow]]:
-    """[row] x, y and whether it has a place; and the rows that have none."""
-    size = len(table)
-    good, rejected = np.ones(size, np.bool_), list[RejectedRow]()
+def _places(table: Columns, all_roads: Roads) -> tuple[Floats, Floats]:
+    """[row] x and y; rows without a place are left out."""
     if "node" in table.cells:
-        number = {one: place for place, one in enumerate(all_roads.node_ids)}
-        where = np.array([number.get(one, -1) for one in to_ids(table.cells["node"])], np.int64)
-        rejected += table.rejected(where < 0, "expected a known node", "node")
-        return all_roads.x[where], all_roads.y[where], where >= 0, rejected
-    found = []
-    names = table.cells["id"]
-    for key in ("x", "y"):
-        values, _ = table.numbers(key)
-        wrong = good & ~np.isfinite(values)
-        labelled = zip(
-            table.rejected(wrong, f"expected {key} to be a number", key), np.flatnonzero(wrong).tolist(), strict=True
-        )
-        rejected += [one._replace(reason=f"{shown(names[place])}: {one.reason}") for one, place in labelled]
-        good &= ~wrong
-        found.append(np.where(np.isfinite(values), values, 0.0))
-    return found[0], found[1], good, rejected
+        number = {node_id: place for place, node_id in enumerate(all_roads.node_ids)}
+        where = np.array([number.get(node_id, -1) for node_id in to_ids(table.cells["node"])], np.int64)
+        table.reject(where < 0, "expected a known node", "node")
+        return all_roads.x[where], all_roads.y[where]
+    x, y = (table.numbers(key)[0] for key in ("x", "y"))
+    for key, values in (("x", x), ("y", y)):
+        for row in np.flatnonzero(table.good & ~np.isfinite(values)).tolist():
+            found = f"expected {key} to be a number, got {shown(table.cells[key][row])}"
+            table.leave_out(row, f"{shown(table.cells['id'][row])}: {found}")
+    return np.where(table.good, x, 0.0), np.where(table.good, y, 0.0)
 
 
-def _trucks(table: Columns, good: Flags, rejected: list[RejectedRow]) -> Positions:
+def _trucks(table: Columns) -> Positions:
     """[station] its trucks, 1 where the file does not say."""
     if "trucks" not in table.cells:
         return np.ones(len(table), np.int64)
     values, wrong = table.numbers("trucks")
-    values = np.where(np.isnan(values) & ~wrong, 1.0, values)
-    wrong = good & (wrong | (values != np.round(values)) | (values < 1) | (values > MAX_TRUCKS))
-    rejected += table.rejected(wrong, f"expected trucks to be a whole number from 1 to {MAX_TRUCKS}", "trucks")
-    good &= ~wrong
+    values = np.where(np.isnan(values), 1.0, values)
+    wrong |= (values != np.round(values)) | (values < 1) | (values > MAX_TRUCKS)
+    table.reject(wrong, f"expected trucks to be a whole number from 1 to {MAX_TRUCKS}", "trucks")
     return np.where(wrong, 1, values).astype(np.int64)
 
 
-def _refuse_exchanged(table: Columns, x: Floats, y: Floats, good: Flags, roads: Roads) -> None:
+def _refuse_exchanged(table: Columns, x: Floats, y: Floats, roads: Roads) -> None:
     """Raise an InputError if places are near the roads only with x and y exchanged, or are of another kind."""
+    good = table.good
     if "node" in table.cells or not good.any():
         return
-    swapped = np.zeros(len(x), np.bool_)
-    swapped[good] = exchanged_places((roads.x, roads.y), x[good], y[good], lonlat=roads.lonlat)
+    swapped = exchanged_places((roads.x, roads.y), x, y, lonlat=roads.lonlat) & good
     if swapped.any():
         row = table.row_numbers[int(np.flatnonzero(swapped)[0])]
         section = "stations" if "kind" not in table.cells else "units"
