@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from runcard.city.conditions import near, shown
+from runcard.city.conditions import not_among, shown
 from runcard.city.model import City
 from runcard.city.places import FAR_METRES, NearestNodes, coordinates_of, is_lonlat, nearest_nodes
 from runcard.errors import InputError
@@ -89,8 +89,7 @@ class Spots:
         city = self.city
         if isinstance(place, str):
             if place not in city.node_numbers:
-                found = f"got {shown(place)}{near(place, city.node_numbers)}"
-                raise InputError(f"{what}: expected a node of {city.name}, {found}")
+                raise InputError(f"{what}: {not_among(f'a node of {city.name}', place, city.node_numbers)}")
             return Spot(node_id=place)
         x, y = _numbers(place, what)
         (found,), (metres,) = self._nearest.find([x], [y])

@@ -4,7 +4,7 @@ The same checks serve a city built in memory and one read from a folder. So a `F
 in it. Whoever raises the error turns that into words: `stations[1]` here, `station.csv row 3` in a folder.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from operator import attrgetter
 from typing import Any
@@ -14,13 +14,13 @@ import numpy as np
 from runcard.city.conditions import (
     LEAST_CV,
     LEAST_RATE,
-    MAX_NAMED,
     TRUCK,
     UNREAD,
     Fault,
     Place,
     is_team_size,
-    near,
+    listed,
+    not_among,
     plain,
     shown,
 )
@@ -172,17 +172,20 @@ def _by_kind_faults(key: str, by_kind: Mapping[str, Any]) -> Iterator[str]:
 def _arrival_faults(settings: Mapping[str, Any], demand: Sequence[Any]) -> Iterator[Fault]:
     """A fault wherever an incident needs the arrival of more trucks than are sent."""
     sent, wanted = settings.get("trucks_per_incident", 2), settings.get("arrivals_per_incident", 1)
-    if not (is_team_size(sent) and is_team_size(wanted)):
-        return
-    if wanted > sent:
-        words = "expected arrivals_per_incident <= trucks_per_incident"
-        yield Fault("city", None, f"{words}, got {wanted} of {sent} trucks")
-        return
-    for index, point in enumerate(demand):
-        trucks = sent if point.trucks is None else point.trucks
-        arrivals = wanted if point.arrivals is None else point.arrivals
-        if is_team_size(trucks) and is_team_size(arrivals) and arrivals > trucks:
-            yield Fault("demand", index, f"expected arrivals <= trucks, got {arrivals} of {trucks} trucks")
+    if too_many := _too_many(wanted, sent, of="_per_incident"):
+        yield Fault("city", None, too_many)
+    elif is_team_size(sent) and is_team_size(wanted):
+        for index, point in enumerate(demand):
+            trucks = sent if point.trucks is None else point.trucks
+            if too_many := _too_many(wanted if point.arrivals is None else point.arrivals, trucks):
+                yield Fault("demand", index, too_many)
+
+
+def _too_many(arrivals: Any, trucks: Any, *, of: str = "") -> str:
+    """What is wrong if more arrivals count than trucks are sent."""
+    if not (is_team_size(arrivals) and is_team_size(trucks)) or arrivals <= trucks:
+        return ""
+    return f"expected arrivals{of} <= trucks{of}, got {arrivals} of {trucks} trucks"
 
 
 def _table_faults(table: str, rows: Sequence[Any], place: Place) -> Iterator[Fault]:
@@ -246,24 +249,23 @@ def _truck_faults(stations: Sequence[Any], units: Sequence[Any]) -> Iterator[Fau
 
 
 def _kind_faults(
-    settings: Mapping[str, Any], standards: Sequence[Any], kinds: Iterable[str], *, has_roster: bool
+    settings: Mapping[str, Any], standards: Sequence[Any], kinds: Mapping[str, None], *, has_roster: bool
 ) -> Iterator[Fault]:
     """A fault for every kind that is named but has no units, or has units but is not named where all must be."""
-    known = f"a kind of unit.csv ({_listed(kinds)})" if has_roster else f"the kind {TRUCK}, without a unit.csv"
+    known = f"a kind of unit.csv ({listed(kinds)})" if has_roster else f"the kind {TRUCK}, without a unit.csv"
     for index, standard in enumerate(standards):
         if standard.kind is not UNREAD and standard.kind not in kinds:
-            text = f"expected {known}, got {shown(standard.kind)}{near(str(standard.kind), kinds)}"
-            yield Fault("incident_type", index, text)
-    if not standards and len(list(kinds)) > 1:
-        text = f"expected incident_type.csv to say which kinds go, with several kinds of units ({_listed(kinds)})"
+            yield Fault("incident_type", index, not_among(known, standard.kind, kinds))
+    if not standards and len(kinds) > 1:
+        text = f"expected incident_type.csv to say which kinds go, with several kinds of units ({listed(kinds)})"
         yield Fault("unit", None, text)
     busy = settings.get("busy_minutes")
     of_busy = busy if isinstance(busy, Mapping) else {}
     for key, by_kind in (("busy_minutes", of_busy), ("turnout", settings.get("turnout_by_kind", {}))):
         for kind in by_kind:
             if kind not in kinds:
-                yield Fault("city", None, f"{key}: expected {known}, got {shown(kind)}{near(kind, kinds)}")
-    needed = {standard.kind for standard in standards} or set(kinds)
+                yield Fault("city", None, f"{key}: {not_among(known, kind, kinds)}")
+    needed = {standard.kind for standard in standards} or kinds.keys()
     for kind in kinds if isinstance(busy, Mapping) else ():
         if kind in needed and kind not in of_busy:
             yield Fault("city", None, f"expected busy_minutes for the kind {shown(kind)}, got none")
@@ -272,58 +274,43 @@ def _kind_faults(
 def standard_faults(standards: Sequence[Any], place: Place) -> Iterator[Fault]:
     """A fault for every standard that cannot be met, is there twice, or contradicts another one of its team."""
     first: dict[Any, int] = {}
-    seen: dict[Any, int] = {}
-    busy: dict[Any, int] = {}
-    for index, one in enumerate(standards):
-        if UNREAD in (one.type, one.kind, one.trucks, one.arrivals, one.target_minutes):
+    for index, standard in enumerate(standards):
+        team, rule = (standard.type, standard.kind), (standard.arrivals, standard.target_minutes)
+        if UNREAD in (*team, *rule, standard.trucks):
             continue
-        if is_team_size(one.trucks) and is_team_size(one.arrivals) and one.arrivals > one.trucks:
-            text = f"expected arrivals <= trucks, got {one.arrivals} of {one.trucks} trucks"
-            yield Fault("incident_type", index, text)
-        team = (one.type, one.kind)
-        before = first.setdefault(team, index)
-        if standards[before].trucks != one.trucks:
-            where, number = place("incident_type", before), standards[before].trucks
-            text = f"expected trucks {number} as in {where}, which is about the same team, got {one.trucks}"
-            yield Fault("incident_type", index, text)
-        before = seen.setdefault((*team, one.arrivals, one.target_minutes), index)
-        if before != index:
-            where = place("incident_type", before)
-            yield Fault("incident_type", index, f"expected each standard once, got that of {where} again")
-        if one.busy_minutes is not None and one.busy_minutes is not UNREAD:
-            before = busy.setdefault(team, index)
-            if standards[before].busy_minutes != one.busy_minutes:
-                where, number = place("incident_type", before), standards[before].busy_minutes
-                text = f"expected busy_minutes {number:g} as in {where}, which is about the same team"
-                yield Fault("incident_type", index, f"{text}, got {one.busy_minutes:g}")
+        if too_many := _too_many(standard.arrivals, standard.trucks):
+            yield Fault("incident_type", index, too_many)
+        if (before := first.setdefault((team, rule), index)) != index:
+            again = f"expected each standard once, got that of {place('incident_type', before)} again"
+            yield Fault("incident_type", index, again)
+        for name in ("trucks", "busy_minutes"):
+            value = getattr(standard, name)
+            if value is None or value is UNREAD:
+                continue
+            before = first.setdefault((team, name), index)
+            if (agreed := getattr(standards[before], name)) != value:
+                same = f"as in {place('incident_type', before)}, which is about the same team"
+                yield Fault("incident_type", index, f"expected {name} {agreed:g} {same}, got {value:g}")
 
 
 def _type_faults(standards: Sequence[Any], demand: Sequence[Any]) -> Iterator[Fault]:
     """A fault for every demand point of an unknown type or with needs of its own, and for every type without any."""
-    types = dict.fromkeys(one.type for one in standards)
+    types = dict.fromkeys(standard.type for standard in standards)
     if UNREAD in types or not demand:
         return
     used = {point.type for point in demand}
     for index, point in enumerate(demand):
         if point.type is not UNREAD and point.type not in types:
-            text = f"expected a type of incident_type.csv ({_listed(types)}), got {shown(point.type)}"
-            yield Fault("demand", index, f"{text}{near(str(point.type), types)}")
+            yield Fault("demand", index, not_among(f"a type of incident_type.csv ({listed(types)})", point.type, types))
         for field in _OWN_NEEDS:
             value = getattr(point, field)
             if value is not None and value is not UNREAD:
                 text = f"expected no {field} beside incident_type.csv, which says it for every type, got {shown(value)}"
                 yield Fault("demand", index, text)
-    for index, one in enumerate(standards):
-        if UNREAD not in used and one.type not in used:
-            text = f"expected some row of demand.csv with the type {shown(one.type)}, got none"
+    for index, standard in enumerate(standards):
+        if UNREAD not in used and standard.type not in used:
+            text = f"expected some row of demand.csv with the type {shown(standard.type)}, got none"
             yield Fault("incident_type", index, text)
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Some names, the first few of them."""
-    shown_names = list(map(str, names))
-    more = f" and {len(shown_names) - MAX_NAMED} more" if len(shown_names) > MAX_NAMED else ""
-    return ", ".join(shown_names[:MAX_NAMED]) + more
 
 
 def route_faults(links: Sequence[Any], stations: Sequence[Any], demand: Sequence[Any]) -> Iterator[Fault]:
@@ -348,7 +335,5 @@ def route_faults(links: Sequence[Any], stations: Sequence[Any], demand: Sequence
         if part[here] not in missed:
             reached = set(breadth_first_order(graph, here, return_predecessors=False).tolist())
             missed[part[here]] = [node_id for node_id in wanted if number[node_id] not in reached]
-        if found := missed[part[here]]:
-            named = ", ".join(found[:MAX_NAMED])
-            more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
-            yield Fault("station", index, f"expected a route to every demand point, got none to {named}{more}")
+        if missing := missed[part[here]]:
+            yield Fault("station", index, f"expected a route to every demand point, got none to {listed(missing)}")

@@ -132,6 +132,11 @@ def near(word: str, choices: Iterable[str]) -> str:
     return f" (did you mean {plain(close[0])}?)" if close else ""
 
 
+def not_among(what: str, value: Any, choices: Iterable[str]) -> str:
+    """The words for a value that is none of the choices, with the one that may have been meant."""
+    return f"expected {what}, got {shown(value)}{near(str(value), choices)}"
+
+
 def shown(value: Any) -> str:
     """A value as a message shows it: long ones cut, and nothing in it that a terminal would obey."""
     try:
@@ -149,6 +154,13 @@ def is_text(value: str) -> bool:
     """Whether a text has no control characters."""
     # The common case first: isprintable is one fast pass, but refuses harmless characters such as a no-break space.
     return value.isprintable() or not _NOT_TEXT.search(value)
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Some names, the first few of them."""
+    all_names = list(map(str, names))
+    more = f" and {len(all_names) - MAX_NAMED} more" if len(all_names) > MAX_NAMED else ""
+    return ", ".join(all_names[:MAX_NAMED]) + more
 
 
 def is_team_size(value: Any) -> bool:

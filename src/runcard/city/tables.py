@@ -106,8 +106,11 @@ def with_trucks(stations: Table) -> Table:
     return replace(stations, required=(*stations.required, "trucks"), optional=optional)
 
 
-def parse_table(table: Table, text: str) -> ReadTable:
-    """The rows of a CSV text and their faults; raises UnreadableError if it is no table at all."""
+def parse_table(table: Table | Callable[[list[str]], Table], text: str) -> ReadTable:
+    """The rows of a CSV text and their faults; raises UnreadableError if it is no table at all.
+
+    Which table it is may depend on its header.
+    """
     records = _records(text)
     if not records:
         raise UnreadableError("expected a header row, got an empty file")
@@ -115,6 +118,7 @@ def parse_table(table: Table, text: str) -> ReadTable:
     separator = re.search(r"[;\t|]", header[0])
     if separator and len(header) == 1:
         raise UnreadableError(f"expected commas between the columns, got {separator[0]!r}")
+    table = table if isinstance(table, Table) else table(header)
     faults = list(_header_faults(table, header))
     lacking = not set(table.required) <= set(header)
     rows = []

@@ -13,12 +13,9 @@ from the Monday before the first incident.
 point in whose area it lies (`city/areas.py`); in a city with types, of those that have the type of the row.
 """
 
-import csv
-import io
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +25,7 @@ from numpy.typing import NDArray
 
 from runcard.city.address import fault_of
 from runcard.city.areas import area_of_nodes
-from runcard.city.conditions import UnreadableError, near, plain, shown
+from runcard.city.conditions import UnreadableError, not_among, plain, shown
 from runcard.city.files import read_text
 from runcard.city.model import City
 from runcard.city.places import nearest_nodes
@@ -58,28 +55,29 @@ def _read_time(cell: str) -> datetime:
     return time
 
 
-LOG_TABLE = Table("log", dict, ("time", "node_id"), ("class",), {"time": _read_time, "node_id": str, "class": int})
-TYPED_TABLE = replace(LOG_TABLE, optional=("class", "type"), types={**LOG_TABLE.types, "type": str})
-"""That of a city with incident types; elsewhere the column is one that runcard does not use."""
-
 COORDINATES: Final = ("x_coord", "y_coord")
 MOST_METRES: Final = 1000.0
 """An incident further from every node of the roads is not of this city."""
 
 
-def _at_places(table: Table) -> Table:
-    """The table of a log that has coordinates in place of nodes."""
-    types = {**table.types, **dict.fromkeys(COORDINATES, float)}
-    return replace(table, required=("time", *COORDINATES), types=types)
+def _table_of(header: list[str], city: City) -> Table:
+    """The table of a log, with coordinates in place of nodes if its header has them."""
+    where = COORDINATES if "node_id" not in header and {*header}.issuperset(COORDINATES) else ("node_id",)
+    types: dict[str, Callable[[str], Any]] = {
+        "time": _read_time,
+        "node_id": str,
+        "class": int,
+        "type": str,
+        **dict.fromkeys(COORDINATES, float),
+    }
+    # Without incident types that column is one that runcard does not use.
+    return Table("log", dict, ("time", *where), ("class", "type") if city.types else ("class",), types)
 
 
 def read_incident_log(path: Path, city: City) -> NDArray[np.void]:
     """The incidents of a log as records; raises an error that names the first row that is not sound."""
-    table = TYPED_TABLE if city.types else LOG_TABLE
     try:
-        text = read_text(path)
-        by_place = _has_coordinates(text)
-        read = parse_table(_at_places(table) if by_place else table, text)
+        read = parse_table(lambda header: _table_of(header, city), read_text(path))
     except UnreadableError as error:
         raise InputError(f"{path}: {error}") from error
     unread = {fault.index: fault.text for fault in reversed(read.faults)}
@@ -87,71 +85,49 @@ def read_incident_log(path: Path, city: City) -> NDArray[np.void]:
         raise InputError(f"{path.name}: {unread[None]}")
     if not read.rows:
         raise InputError(f"{path.name}: expected at least one incident, got none")
+    by_place = "node_id" not in read.rows[0]
+    wheres = [f"{path.name} row {number}" for number in read.row_numbers]
+    nodes = _nearest_demand(city, read.rows, wheres) if by_place else (row["node_id"] for row in read.rows)
     points_at: dict[str, list[int]] = defaultdict(list)
     for j, demand_point in enumerate(city.demand):
         points_at[demand_point.node_id].append(j)
-    areas = _Areas(city, read.rows) if by_place else None
     rows_of: dict[tuple[Any, ...], int] = {}
     before: datetime | None = None
-    for index, (number, row) in enumerate(zip(read.row_numbers, read.rows, strict=True)):
-        where = f"{path.name} row {number}"
+    for index, (where, row) in enumerate(zip(wheres, read.rows, strict=True)):
         if index in unread:
             raise InputError(f"{where}: {unread[index]}")
         _check_cells(where, row["extra"])
-        node_id = row["node_id"] if areas is None else areas.node_of(where, index)
-        time, point = row["time"], _find_point(where, row, node_id, city, points_at)
+        point, time = _find_point(where, row, next(nodes), city, points_at), row["time"]
         _check_order(where, before or time, time)
         # Two incidents of one area may begin in the same minute.
         key = (time, point, *(row[name] for name in COORDINATES if by_place))
-        if (first_row := rows_of.setdefault(key, number)) != number:
-            what = "place" if by_place else "node"
-            raise InputError(
-                f"{where}: expected each incident once, got the same time and {what} as in row {first_row}"
-            )
+        if (first := rows_of.setdefault(key, index)) != index:
+            same = f"the same time and {'place' if by_place else 'node'} as in row {read.row_numbers[first]}"
+            raise InputError(f"{where}: expected each incident once, got {same}")
         before = time
-    first = next(iter(rows_of))[0]
-    monday = first.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=first.weekday())
+    start = read.rows[0]["time"]
+    monday = start.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=start.weekday())
     return np.array([((time - monday).total_seconds() / 60.0, point) for time, point, *_ in rows_of], INCIDENT)
 
 
-def _has_coordinates(text: str) -> bool:
-    """Whether a log has coordinates and no nodes, by its header."""
-    with suppress(csv.Error):
-        for cells in csv.reader(io.StringIO(text, newline="")):
-            if any(cell.strip() for cell in cells):
-                header = {cell.strip() for cell in cells}
-                return "node_id" not in header and header.issuperset(COORDINATES)
-    return False
-
-
-class _Areas:
-    """The demand points that the coordinates of a log belong to."""
-
-    def __init__(self, city: City, rows: Sequence[Mapping[str, Any]]) -> None:
-        self.city, self.rows = city, rows
-        # Rows that could not be read are refused one by one, later.
-        x, y = ([row[name] if isinstance(row[name], float) else 0.0 for row in rows] for name in COORDINATES)
-        self.node, self.metres = nearest_nodes(city, x, y)
-        self.closest: dict[str | None, tuple[list[str], NDArray[np.int64]]] = {}
-
-    def node_of(self, where: str, row: int) -> str:
-        """The node of the demand point that is closest to the coordinates of a row; an error if these are far."""
-        x, y = (float(self.rows[row][name]) for name in COORDINATES)
-        if fault := fault_of(self.city, x, y, float(self.metres[row]), most=MOST_METRES):
+def _nearest_demand(city: City, rows: Sequence[Mapping[str, Any]], wheres: Sequence[str]) -> Iterator[str]:
+    """[row] the node of the demand point that is closest to its coordinates; an error if these are far."""
+    # Rows that could not be read are refused one by one, before their place is asked for.
+    x, y = ([row[name] if isinstance(row[name], float) else 0.0 for row in rows] for name in COORDINATES)
+    places = zip(wheres, rows, x, y, *(found.tolist() for found in nearest_nodes(city, x, y)), strict=True)
+    closest: dict[str | None, tuple[list[str], NDArray[np.int64]]] = {}
+    for where, row, x_coord, y_coord, place, metres in places:
+        if fault := fault_of(city, x_coord, y_coord, metres, most=MOST_METRES):
             raise InputError(f"{where}: {fault}")
-        nodes, closest = self._closest_of_type(self.rows[row].get("type"))
-        found, node_id = int(closest[self.node[row]]), self.city.nodes[int(self.node[row])].node_id
-        if found < 0:
-            raise InputError(f"{where}: expected a road from some demand point to node {node_id}, got none")
-        return nodes[found]
-
-    def _closest_of_type(self, of_type: str | None) -> tuple[list[str], NDArray[np.int64]]:
-        """The demand nodes of a type, and [node] which of them is the closest to each node; all, if it has none."""
-        if of_type not in self.closest:
-            points = [point for point in self.city.demand if not of_type or point.type == of_type] or self.city.demand
+        if (of_type := row.get("type")) not in closest:
+            points = [point for point in city.demand if not of_type or point.type == of_type] or city.demand
             nodes = list(dict.fromkeys(point.node_id for point in points))
-            self.closest[of_type] = nodes, area_of_nodes(self.city, nodes)
-        return self.closest[of_type]
+            closest[of_type] = nodes, area_of_nodes(city, nodes)
+        nodes, area_of = closest[of_type]
+        if (area := int(area_of[place])) < 0:
+            road = f"expected a road from some demand point to node {city.nodes[place].node_id}"
+            raise InputError(f"{where}: {road}, got none")
+        yield nodes[area]
 
 
 def _check_cells(where: str, extra: tuple[tuple[str, str], ...]) -> None:
@@ -169,34 +145,27 @@ def _check_cells(where: str, extra: tuple[tuple[str, str], ...]) -> None:
 
 def _find_point(where: str, row: Mapping[str, Any], node: str, city: City, points_at: Mapping[str, list[int]]) -> int:
     """The demand point of a row, given its node."""
-    of_type = row.get("type")
+    of_type: str = row.get("type", "")
     number: int | None = row.get("class")
     if node not in points_at:
-        raise InputError(f"{where}: expected a node of demand.csv, got {shown(node)}{near(node, points_at)}")
+        raise InputError(f"{where}: {not_among('a node of demand.csv', node, points_at)}")
     points, what = points_at[node], f"node {node}" + (f" with the type {of_type}" if of_type else "")
-    if city.types and (of_type or number is None):
-        points = _of_type(where, node, of_type, city, points)
+    types = dict.fromkeys(city.demand[j].type for j in points) if city.types else {}
+    if not of_type and number is None and len(types) > 1:  # none has to be named where there is only one
+        raise InputError(f"{where}: expected a type, since node {node} has several ({', '.join(types)}), got none")
+    if of_type and of_type not in city.types:
+        known = f"a type of incident_type.csv ({', '.join(city.types)})"
+        raise InputError(f"{where}: {not_among(known, of_type, city.types)}")
+    if of_type and of_type not in types:
+        known = f"a type that node {node} has in demand.csv ({', '.join(types)})"
+        raise InputError(f"{where}: expected {known}, got {shown(of_type)}")
+    points = [j for j in points if not of_type or city.demand[j].type == of_type]
     if number is None and len(points) == 1:
         return points[0]
     if number is None or not 1 <= number <= len(points):
         got = "none" if number is None else number
         raise InputError(f"{where}: expected a class from 1 to {len(points)}, which {what} has, got {got}")
     return points[number - 1]
-
-
-def _of_type(where: str, node: str, of_type: str | None, city: City, points: list[int]) -> list[int]:
-    """The demand points of a node that have a type; none has to be named where there is only one."""
-    types = list(dict.fromkeys(city.demand[j].type for j in points))
-    if not of_type and len(types) > 1:
-        raise InputError(f"{where}: expected a type, since node {node} has several ({', '.join(types)}), got none")
-    if of_type and of_type not in city.types:
-        known = f"a type of incident_type.csv ({', '.join(city.types)})"
-        raise InputError(f"{where}: expected {known}, got {shown(of_type)}{near(of_type, city.types)}")
-    if of_type and of_type not in types:
-        raise InputError(
-            f"{where}: expected a type that node {node} has in demand.csv ({', '.join(types)}), got {shown(of_type)}"
-        )
-    return [j for j in points if not of_type or city.demand[j].type == of_type]
 
 
 def _check_order(where: str, before: datetime, time: datetime) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.conditions import RESERVED_IDS, near, shown
+from runcard.city.conditions import RESERVED_IDS, not_among, shown
 from runcard.city.importers.mapping import SECTIONS, Section
 from runcard.city.importers.roads import Roads
 from runcard.city.importers.rows import Columns, CsvFile, RejectedRow, cleaned, refuse_if_most, to_ids
@@ -123,7 +123,7 @@ def read_roster(
         if not fault and unit_id in units:
             fault = f"expected units to be unique, got {shown(unit_id)} again"
         if not fault and home not in known:
-            fault = f"expected a station that could be placed, got {shown(home)}{near(home, known)}"
+            fault = not_among("a station that could be placed", home, known)
         if not fault and not kind:
             fault = "expected a kind, got none"
         if fault:
