@@ -93,6 +93,8 @@ class Condition(NamedTuple):
     quiet: bool = False
     """Whether it is written only if it says something else than the default."""
     default: Any = MISSING
+    key: str = ""
+    """What it is called in a file, if it is not called like its field."""
 
     def fault(self, field: str, value: Any) -> str | None:
         """What is wrong with the value of a field; None if nothing is."""
@@ -185,6 +187,8 @@ AMOUNT: Final = Condition(">= 0", lambda value: value >= 0.0, 0.0)
 TEAM_SIZE: Final = Condition(f"to be a whole number from 1 to {MAX_TRUCKS_PER_INCIDENT}", is_team_size)
 MINUTES: Final = Condition("> 0", lambda value: value > 0.0, LEAST_MINUTES, MAX_MINUTES)
 WEIGHT: Final = Condition(f"> 0 and at most {MAX_WEIGHT:g}", lambda value: 0.0 < value <= MAX_WEIGHT)
+CHANCE: Final = Condition("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
+FLAG: Final = Condition("to be true or false", lambda value: isinstance(value, bool))
 CV: Final = Condition(f"from 0 to {MAX_CV:g}", lambda value: 0.0 <= value <= MAX_CV)
 
 Text = Annotated[str, Condition("without control characters", is_text)]
@@ -200,5 +204,5 @@ Coordinate = Annotated[
 Minutes = Annotated[float, MINUTES]
 TeamSize = Annotated[int, TEAM_SIZE]
 Weight = Annotated[float, WEIGHT]
-Chance = Annotated[float, Condition("from 0 to 1", lambda value: 0.0 <= value <= 1.0)]
-Flag = Annotated[bool, Condition("to be true or false", lambda value: isinstance(value, bool))]
+Chance = Annotated[float, CHANCE]
+Flag = Annotated[bool, FLAG]

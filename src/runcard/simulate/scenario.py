@@ -14,16 +14,16 @@ error.
 """
 
 import os
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from math import inf
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from runcard.city.conditions import (
+    CHANCE,
+    FLAG,
     LEAST_CV,
     LEAST_MINUTES,
     MAX_CV,
@@ -101,19 +101,19 @@ class Scenario:
     name: str = PAPER
     title: str = "The paper's model"
     busy: Busy = Busy()
-    turn_back: Chance = 0.0
+    turn_back: Annotated[float, CHANCE._replace(key="dispatch.turn_back")] = 0.0
     """The chance that a truck turns back when the truck that counts has arrived before it."""
-    redirect: Flag = False
+    redirect: Annotated[bool, FLAG._replace(key="dispatch.redirect")] = False
     """Whether trucks on their way home can be sent."""
     rates: tuple[float, ...] = ()
     """What incident rates are multiplied by, of mean 1, at each hour of the day or of the week."""
     log: Path | None = None
     """Incidents that are replayed instead of drawn."""
-    breakdowns_per_year: Annotated[float, _NOT_NEGATIVE] = 0.0
+    breakdowns_per_year: Annotated[float, _NOT_NEGATIVE._replace(key="out_of_service.breakdowns_per_year")] = 0.0
     """Of each truck."""
-    repair_hours: Annotated[float, _POSITIVE] = REPAIR_HOURS
+    repair_hours: Annotated[float, _POSITIVE._replace(key="out_of_service.repair_hours")] = REPAIR_HOURS
     shifts: tuple[Shift, ...] = ()
-    call_minutes: Annotated[float, _NOT_NEGATIVE] = 0.0
+    call_minutes: Annotated[float, _NOT_NEGATIVE._replace(key="call.minutes")] = 0.0
     """From the call, when the clock of the target starts, to dispatch."""
     turnout: tuple[tuple[str, Any], ...] = ()
     driving: tuple[tuple[str, Any], ...] = ()
@@ -157,17 +157,10 @@ class Scenario:
         return found
 
 
-_FIELDS: Final = {f"busy.{name}": f"busy.{name}" for name in conditions_of(Busy)} | {
-    "dispatch.turn_back": "turn_back",
-    "dispatch.redirect": "redirect",
-    "out_of_service.breakdowns_per_year": "breakdowns_per_year",
-    "out_of_service.repair_hours": "repair_hours",
-    "call.minutes": "call_minutes",
-    "shared_delay": "shared_delay",
-}
-"""By key the field of a scenario that holds it."""
+_OF_BUSY: Final = {f"busy.{key}": condition for key, condition in conditions_of(Busy).items()}
+_FIELDS: Final = {condition.key or field: (field, condition) for field, condition in conditions_of(Scenario).items()}
+"""By key the field of a scenario that holds it, and what must hold for it."""
 
-_CONDITIONS: Final = conditions_of(Scenario) | {f"busy.{key}": of for key, of in conditions_of(Busy).items()}
 _HOURS: Final = Condition("", of=list)
 """What they may be depends on what else is said about rates."""
 
@@ -179,10 +172,11 @@ CITY_KEYS: Final = (
 """The same as in `city.toml`: the city checks them when it is changed."""
 
 KEYS: Final[Mapping[str, Condition]] = {
-    **{key: _CONDITIONS[field] for key, field in _FIELDS.items()},
+    **_OF_BUSY,
+    **{key: condition for key, (_, condition) in _FIELDS.items()},
     "rates.by_hour_of_day": _HOURS,
     "rates.by_hour_of_week": _HOURS,
-    "rates.swing": _CONDITIONS["turn_back"],
+    "rates.swing": CHANCE._replace(of=float),
     "replay.log": Condition("", of=str),
     **{key: SETTING_CONDITIONS[key] for key in CITY_KEYS},
 }
@@ -191,10 +185,10 @@ KEYS: Final[Mapping[str, Condition]] = {
 
 def _scenario_faults(scenario: Scenario) -> Iterator[str]:
     """What is wrong with a scenario in any city."""
-    for key, field in _FIELDS.items():
-        if fault := KEYS[key].fault(key, attrgetter(field)(scenario)):
-            yield fault
     busy = scenario.busy
+    values = {key: getattr(busy, key.removeprefix("busy.")) for key in _OF_BUSY}
+    values |= {key: getattr(scenario, field) for key, (field, _) in _FIELDS.items()}
+    yield from filter(None, (KEYS[key].fault(key, value) for key, value in values.items()))
     yield from _law_faults("busy.", busy.model, busy.cv)
     if busy.by_type and busy.mean_minutes is not None:
         yield "expected busy.by_type or busy.mean_minutes, which is one mean for every type, got both"
@@ -279,27 +273,26 @@ def _read_part(word: str) -> tuple[Path, dict[str, Any]]:
 
 def _scenario(name: str, title: str, given: Mapping[str, tuple[Any, str]], folder: Path) -> Scenario:
     """A scenario of keys and values, each with where it was said."""
-    sections: dict[str, dict[str, Any]] = defaultdict(dict)
+    values: dict[str, Any] = {}
     for key, (value, where) in given.items():
-        section, _, inner = key.rpartition(".")
         try:
-            sections[section][inner] = value if key == "shift" else typed(value, KEYS[key].of)
+            values[key] = value if key == "shift" else typed(value, KEYS[key].of)
         except TypeError as error:
             raise InputError(f"{where}: expected {key} to be {error}, got {shown(value)}") from error
-    log = sections["replay"].get("log")
+
+    def section(of: str) -> dict[str, Any]:
+        return {key.removeprefix(f"{of}."): value for key, value in values.items() if key.startswith(f"{of}.")}
+
     return Scenario(
         name=name,
         title=title,
-        busy=Busy(**sections["busy"]),
-        rates=_rates(name, sections["rates"]),
-        log=None if log is None else folder / log,
+        busy=Busy(**section("busy")),
+        rates=_rates(name, section("rates")),
+        log=folder / values["replay.log"] if "replay.log" in values else None,
         shifts=_shifts(*given.get("shift", ([], name))),
-        call_minutes=sections["call"].get("minutes", 0.0),
-        turnout=tuple(sections["turnout"].items()),
-        driving=tuple(sections["driving"].items()),
-        shared_delay=sections[""].get("shared_delay"),
-        **sections["dispatch"],
-        **sections["out_of_service"],
+        turnout=tuple(section("turnout").items()),
+        driving=tuple(section("driving").items()),
+        **{field: values[key] for key, (field, _) in _FIELDS.items() if key in values},
     )
 
 
