@@ -17,6 +17,9 @@ from runcard.mdp.problem import fingerprint_of
 SCHEMA: Final = 1
 """Raised when the same city would give another problem than before."""
 
+NUM_KEYS: Final = {"driving": 7, "turnout": 4, "outside": 2}
+"""How many keys a section had at first; one that came later counts only where it says something."""
+
 
 def city_fingerprint(city: City) -> str:
     """The fingerprint of the dispatch problem of a city, found without routes or tables."""
@@ -25,15 +28,12 @@ def city_fingerprint(city: City) -> str:
 
 def source_of(city: City) -> str:
     """The digest of a city of one kind without its objective; 2 and 2.0 are the same number."""
-    driving = astuple(city.driving)
-    if city.driving.scale_minutes is None:  # the last field came later: left out, as in files from before it
-        driving = driving[:-1]
     several = len({point.node_id for point in city.demand}) < len(city.demand)
     inputs = [
         SCHEMA,
         float(city.mean_busy_minutes),
         float(city.shared_delay),
-        [[_plain(value) for value in part] for part in (driving, astuple(city.turnout), astuple(city.outside))],
+        [_keys_of(getattr(city, section), least) for section, least in NUM_KEYS.items()],
         [node.node_id for node in city.nodes],
         [(link.from_node_id, link.to_node_id, bool(link.directed), float(link.mean_minutes)) for link in city.links],
         [(station.station_id, station.node_id, float(station.trucks)) for station in city.stations],
@@ -54,6 +54,13 @@ def source_of(city: City) -> str:
         standards = [[_plain(getattr(one, name)) for name in names] for one in city.standards if not city.plain]
         inputs += [units, standards, [point.type for point in city.demand] if standards else []]
     return hashlib.blake2b(json.dumps(inputs).encode(), digest_size=16).hexdigest()
+
+
+def _keys_of(section: Any, least: int) -> list[Any]:
+    """The values of a section, without the last ones that are the default, as in files from before they came."""
+    values, defaults = astuple(section), astuple(type(section)())
+    stated = [number for number, value in enumerate(values, start=1) if value != defaults[number - 1]]
+    return [_plain(value) for value in values[: max([least, *stated])]]
 
 
 def _plain(value: Any) -> Any:
