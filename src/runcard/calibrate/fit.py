@@ -411,7 +411,7 @@ def _fit_shared(
     incident = log.responses["incident"][data.drives.response[used]]
     route = len(placed.centres) * data.drives.start[used] + placed.area[incident]
     left, mean = (data.drives.minutes - data.mean)[used], data.mean[used]
-    dilution = 1.0 if data.strays is None else (1.0 + data.strays.hidden) * data.strays.dilution
+    dilution = 1.0 if data.strays is None else 1.0 + (1.0 + data.strays.hidden) * (data.strays.dilution - 1.0)
 
     def fit(some: NDArray[np.bool_]) -> SharedDelayFit:
         return fit_shared_delay(
