@@ -18,7 +18,7 @@ from runcard import __version__
 from runcard.service.audit import AuditLog
 from runcard.service.board import board_held
 from runcard.service.description import describe
-from runcard.service.explorer.scenes import make_scenes
+from runcard.service.explorer.scenes import Scenes
 from runcard.service.keys import KeyRing
 from runcard.service.limits import Gate
 from runcard.service.parts import make_parts
@@ -55,7 +55,7 @@ def make_app(settings: ServiceSettings, *, audit: AuditLog | None = None) -> Fas
     )  # fmt: skip
     app.state.parts, app.state.keys = parts, keys
     app.state.scenes, app.state.scene_turns, app.state.day_turns = (
-        make_scenes(parts),
+        Scenes(parts),
         explorer.Turns(),
         explorer.Turns(),
     )

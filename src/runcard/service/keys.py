@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from runcard.errors import InputError
+from runcard.output_file import fill_whole
 from runcard.plan.words import expected_one_of
 
 ROLES: Final = ("read", "decide", "administer")
@@ -91,17 +92,14 @@ def _closed_to(path: Path) -> int:
 def write_keys(path: Path, keys: Iterable[Key]) -> None:
     """Write a file of keys, whole or not at all, that only its owner can read from the first moment on."""
     content = json.dumps({"keys": [asdict(one) for one in keys]}, indent=2) + "\n"
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+
+    def fill(draft: Path) -> None:
+        with draft.open("w", encoding="utf-8") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+
+    fill_whole(path, fill, new_mode=0o600)
 
 
 def add_key(path: Path, name: str, role: str) -> str:

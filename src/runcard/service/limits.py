@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runcard.service.keys import Key, KeyRing
 from runcard.service.metrics import Metrics
-from runcard.service.problems import ProblemError, problem_response
+from runcard.service.problems import ProblemError
 from runcard.service.settings import LOOPBACK, ServiceSettings
 
 CLOSED: Final = ("/v1/", "/metrics")
@@ -83,10 +83,10 @@ class Gate:
             received = await self._admitted(scope, receive)
             await self._app(scope, received, noted)
         except ProblemError as error:
-            await problem_response(error.status, error.detail, error.headers)(scope, receive, noted)
+            await error.response()(scope, receive, noted)
         except asyncio.CancelledError:  # the service ends, and has waited long enough
             if not started:
-                await problem_response(503, ENDING, {"Retry-After": "1"})(scope, receive, noted)
+                await ProblemError(503, ENDING, {"Retry-After": "1"}).response()(scope, receive, noted)
         finally:
             self._metrics.answered(scope, status, time.perf_counter() - began)
 
@@ -186,25 +186,14 @@ def _check_key(key: Key | None, role: str | None, *, given: bool) -> None:
 
 def _headers(scope: Mapping[str, Any]) -> Headers:
     """The headers of a request that matter here."""
-    token = host = origin = media_type = ""
-    length, chunked = None, False
-    for name, value in scope["headers"]:
-        if name == b"authorization":
-            scheme, _, rest = value.decode("latin-1").partition(" ")
-            token = rest.strip() if scheme.lower() == "bearer" else token
-        elif name == b"x-api-key":
-            token = value.decode("latin-1")
-        elif name == b"host":
-            host = value.decode("latin-1")
-        elif name == b"origin":
-            origin = value.decode("latin-1")
-        elif name == b"content-length":
-            length = int(value) if value.isdigit() else None
-        elif name == b"transfer-encoding":
-            chunked = True
-        elif name == b"content-type":
-            media_type = value.decode("latin-1").partition(";")[0].strip().lower()
-    return Headers(token, host, origin, length, chunked, media_type)
+    values = {name: value.decode("latin-1") for name, value in scope["headers"]}
+    scheme, _, token = values.get(b"authorization", "").partition(" ")
+    token = token.strip() if scheme.lower() == "bearer" else values.get(b"x-api-key", "")
+    length = values.get(b"content-length", "")
+    return Headers(
+        token, values.get(b"host", ""), values.get(b"origin", ""), int(length) if length.isdecimal() else None,
+        b"transfer-encoding" in values, values.get(b"content-type", "").partition(";")[0].strip().lower(),
+    )  # fmt: skip
 
 
 def _name_of(host: str) -> str:

@@ -211,27 +211,23 @@ class PolicyStore:
     def __init__(self, serving: LoadedPolicy) -> None:
         _check_name(serving)
         self.serving = serving
-        self._by_name: dict[str, LoadedPolicy] = {serving.name: serving}
+        self.by_name: Mapping[str, LoadedPolicy] = {serving.name: serving}
+        """Every policy: in the order of their loading, closest-first among them."""
         self._add_closest_first()
 
     def _add_closest_first(self) -> None:
         """Add closest-first with the tables of the policy that answers, unless a file has that name."""
-        known = self._by_name.get(CLOSEST_FIRST)
+        known = self.by_name.get(CLOSEST_FIRST)
         if known is None or (known.path is None and known.version != _closest_version(self.serving)):
-            self._by_name = {**self._by_name, CLOSEST_FIRST: closest_first_of(self.serving)}
-
-    @property
-    def by_name(self) -> Mapping[str, LoadedPolicy]:
-        """Every policy: in the order of their loading, closest-first among them."""
-        return self._by_name
+            self.by_name = {**self.by_name, CLOSEST_FIRST: closest_first_of(self.serving)}
 
     def get(self, name: str | None) -> LoadedPolicy:
         """The policy of that name; the one that answers if none is named."""
         if name is None:
             return self.serving
-        found = self._by_name.get(name)
+        found = self.by_name.get(name)
         if found is None:
-            names = list(self._by_name)
+            names = list(self.by_name)
             raise InputError(
                 f"policy: expected one that is loaded ({', '.join(names)}), got {name!r}{near(name, names)}"
             )
@@ -251,21 +247,21 @@ class PolicyStore:
     def add(self, policy: LoadedPolicy, *, serve: bool) -> None:
         """Hold a policy, in place of one of the same name, and let it answer if that is wanted, or if its name did."""
         self.check(policy)
-        by_name = {**self._by_name, policy.name: policy}
+        by_name = {**self.by_name, policy.name: policy}
         serving = policy if serve or policy.name == self.serving.name else self.serving
-        self._by_name, self.serving = by_name, serving  # one step of the event loop: no request sees half of it
+        self.by_name, self.serving = by_name, serving  # one step of the event loop: no request sees half of it
         self._add_closest_first()
 
     def mark(self, policy: LoadedPolicy, *, slow: bool) -> None:
         """Hold a policy as one that may take long, or does not, unless another one has taken its place."""
-        if self._by_name.get(policy.name) is policy:
+        if self.by_name.get(policy.name) is policy:
             marked = replace(policy, slow=slow)
-            self._by_name = {**self._by_name, policy.name: marked}
+            self.by_name = {**self.by_name, policy.name: marked}
             self.serving = marked if self.serving is policy else self.serving
 
     def forget(self, name: str) -> None:
         """Forget a policy that does not answer."""
-        self._by_name = {one: policy for one, policy in self._by_name.items() if one != name}
+        self.by_name = {one: policy for one, policy in self.by_name.items() if one != name}
         self._add_closest_first()
 
 

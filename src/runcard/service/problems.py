@@ -57,12 +57,11 @@ class ProblemError(Exception):
         super().__init__(detail)
         self.status, self.detail, self.headers = status, detail, headers
 
-
-def problem_response(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    """The response of an error."""
-    title = HTTPStatus(status).phrase
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    return Response(to_json(body), status, headers, MEDIA_TYPE)
+    def response(self) -> Response:
+        """What is answered."""
+        title = HTTPStatus(self.status).phrase
+        body = {"type": "about:blank", "title": title, "status": self.status, "detail": self.detail}
+        return Response(to_json(body), self.status, self.headers, MEDIA_TYPE)
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -98,32 +97,26 @@ def _expected(fault: Mapping[str, Any]) -> str:
     return words if fault["type"] in ("value_error", "json_invalid") else f"{words[:1].lower()}{words[1:]}{got}"
 
 
+def problem_of(error: Exception) -> ProblemError:
+    """What an error is to who asked."""
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, RuncardError):
+        status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+        return ProblemError(status, str(error), {"Retry-After": "1"} if status == 503 else None)
+    if isinstance(error, ValidationError | RequestValidationError):
+        is_json = all(one["type"] != "json_invalid" for one in error.errors())
+        return ProblemError(422 if is_json else 400, faults_of(error))
+    if isinstance(error, HTTPException):
+        return ProblemError(error.status_code, str(error.detail), dict(error.headers or {}))
+    return ProblemError(500, f"internal error, {type(error).__name__}: the log of the service says more")
+
+
 def add_problem_handlers(app: FastAPI) -> None:
     """Let every error of an app become a problem document."""
 
-    async def of_problem(_: Request, error: Exception) -> Response:
-        assert isinstance(error, ProblemError)
-        return problem_response(error.status, error.detail, error.headers)
+    async def answered(_: Request, error: Exception) -> Response:
+        return problem_of(error).response()
 
-    async def of_ours(_: Request, error: Exception) -> Response:
-        status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
-        return problem_response(status, str(error), {"Retry-After": "1"} if status == 503 else None)
-
-    async def of_validation(_: Request, error: Exception) -> Response:
-        assert isinstance(error, ValidationError | RequestValidationError)
-        is_json = all(one["type"] != "json_invalid" for one in error.errors())
-        return problem_response(422 if is_json else 400, faults_of(error))
-
-    async def of_http(_: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return problem_response(error.status_code, str(error.detail), dict(error.headers or {}))
-
-    async def of_any(_: Request, error: Exception) -> Response:
-        return problem_response(500, f"internal error, {type(error).__name__}: the log of the service says more")
-
-    app.add_exception_handler(ProblemError, of_problem)
-    app.add_exception_handler(RuncardError, of_ours)
-    app.add_exception_handler(ValidationError, of_validation)
-    app.add_exception_handler(RequestValidationError, of_validation)
-    app.add_exception_handler(HTTPException, of_http)
-    app.add_exception_handler(Exception, of_any)
+    for kind in (ProblemError, RuncardError, ValidationError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, answered)

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from runcard.errors import RuncardError
 from runcard.service.limits import WHOLE
 from runcard.service.parts import Parts
-from runcard.service.problems import problem_response
+from runcard.service.problems import ProblemError
 from runcard.service.settings import ServiceSettings
 
 KEEP_ALIVE_SECONDS: Final = 30
@@ -168,7 +168,7 @@ class PatientProtocol(HttpToolsProtocol):
 async def too_many(scope: Any, receive: Any, send: Any) -> None:
     """Answer a connection too many."""
     detail = "too many connections: use one for several requests, or try again"
-    await problem_response(503, detail, {"Retry-After": "5", "Connection": "close"})(scope, receive, send)
+    await ProblemError(503, detail, {"Retry-After": "5", "Connection": "close"}).response()(scope, receive, send)
 
 
 class Server(uvicorn.Server):

@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy.special import ndtr, ndtri
 
 from runcard.plan.words import counted
-from runcard.service.audit.scores import StandardKey, decision_time, known_outcome, scores_of, times_of
+from runcard.service.audit.scores import StandardKey, decision_time, scores_of, times_of
 
 MOST_EXACT: Final = 5_000
 ALARM: Final = 0.05
@@ -125,10 +125,11 @@ def find_drift(decisions: Iterable[Mapping[str, Any]]) -> DriftDocument:
     num = {"decisions": 0, "with_outcome": 0, "overridden": 0, "unknown": 0, "wrong_clocks": 0}
     for decision in decisions:
         num["decisions"] += 1
-        if known_outcome(decision) is None:
+        times = times_of(decision)
+        if times.units is None:
             continue
         num["with_outcome"] += 1
-        num["wrong_clocks"] += times_of(decision).wrong_clock
+        num["wrong_clocks"] += times.wrong_clock
         scores = list(scores_of(decision))
         num["overridden"] += any(score.followed is False for score in scores)
         month = f"{decision_time(decision):%Y-%m}"

@@ -57,6 +57,7 @@ COLUMNS: Final[Mapping[str, str]] = {
 """Every column with its type in Parquet."""
 
 ANSWERED: Final = ("answered_by", "fallback", "fallback_version")
+SCORED: Final = ("chance", "followed", "first_minutes", "counted_minutes", "met")
 ENDINGS: Final = (".csv", ".parquet", ".jsonl")
 ROWS_AT_ONCE: Final = 500
 
@@ -84,20 +85,19 @@ def rows_of(decision: Mapping[str, Any]) -> Iterator[Row]:
         same |= {"idle": units_cell(decision["idle"]), "moved": _moved_cell(decision["moved"])}
     for score in scores_of(decision):
         standard = score.standard
-        row = same | {
-            "kind": score.kind,
-            "recommended": units_cell(score.units),
-            "standard": None if standard is None else standard.words,
-            "arrivals": None if standard is None else standard.arrivals,
-            "target_minutes": None if standard is None else standard.target_minutes,
-            "chance": score.chance,
-            "predicted_first_minutes": score.predicted_minutes,
-            "sent": None if score.sent is None else units_cell(score.sent),
-            "followed": score.followed,
-            "first_minutes": score.first_minutes,
-            "counted_minutes": score.counted_minutes,
-            "met": score.met,
-        }
+        row = (
+            same
+            | {
+                "kind": score.kind,
+                "recommended": units_cell(score.units),
+                "standard": None if standard is None else standard.words,
+                "arrivals": None if standard is None else standard.arrivals,
+                "target_minutes": None if standard is None else standard.target_minutes,
+                "predicted_first_minutes": score.predicted_minutes,
+                "sent": None if score.sent is None else units_cell(score.sent),
+            }
+            | {name: getattr(score, name) for name in SCORED}
+        )
         yield {name: row[name] for name in COLUMNS}
 
 
@@ -143,20 +143,20 @@ def _cell(value: Any) -> Any:
 
 def write_csv(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
     """The CSV file that now holds the table."""
-
-    def fill(draft: Path) -> None:
-        with draft.open("wb") as file:
-            file.writelines(csv_of(decisions))
-
-    return fill_whole(path, fill)
+    return _write_pieces(path, csv_of(decisions))
 
 
 def write_json_lines(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
     """The file that now holds a decision on each line, with all its outcomes."""
+    return _write_pieces(path, (f"{json.dumps(decision)}\n".encode() for decision in decisions))
+
+
+def _write_pieces(path: Path, pieces: Iterable[bytes]) -> Path:
+    """The file that now holds some pieces, one after another."""
 
     def fill(draft: Path) -> None:
-        with draft.open("w", encoding="utf-8") as file:
-            file.writelines(f"{json.dumps(decision)}\n" for decision in decisions)
+        with draft.open("wb") as file:
+            file.writelines(pieces)
 
     return fill_whole(path, fill)
 

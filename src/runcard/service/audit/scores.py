@@ -11,12 +11,12 @@ The predicted chance is that of the units that were recommended. So it can be co
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.service.audit.outcomes import believable, merged_outcome, moment_of
+from runcard.service.audit.outcomes import TIMES, believable, merged_outcome, moment_of
 
 
 class StandardKey(NamedTuple):
@@ -59,30 +59,14 @@ class Times:
     """When units were sent, and minutes after that by unit: when each was there, or was called back."""
 
     sent: datetime
-    units: tuple[str, ...] | None
+    units: tuple[str, ...] | None = None
     """Who was sent; None if nobody said."""
-    arrived: Mapping[str, float]
-    cancelled: Mapping[str, float]
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """The kind of each unit, as the outcome says it."""
+    arrived: Mapping[str, float] = field(default_factory=dict)
+    cancelled: Mapping[str, float] = field(default_factory=dict)
     wrong_clock: bool = False
     """Whether there were times that cannot be."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What became of the units of one kind: minutes of arrival, and of being called back, after they were sent."""
-
-    units: tuple[str, ...]
-    arrived: tuple[float, ...]
-    cancelled: tuple[float, ...]
-
-    def met(self, arrivals: int, target_minutes: float) -> bool | None:
-        """Whether so many were there in time."""
-        in_time = sum(minutes <= target_minutes for minutes in self.arrived)
-        if in_time >= arrivals:
-            return True
-        num_unknown = len(self.units) - len(self.arrived) - len(self.cancelled)
-        num_unknown += sum(minutes < target_minutes for minutes in self.cancelled)
-        return None if in_time + num_unknown >= arrivals else False
 
 
 def decision_time(decision: Mapping[str, Any]) -> datetime:
@@ -100,45 +84,59 @@ def times_of(decision: Mapping[str, Any]) -> Times:
     """What is known of the times of a decision, by the outcome that counts."""
     outcome, decided = known_outcome(decision), decision_time(decision)
     if outcome is None:
-        return Times(sent=decided, units=None, arrived={}, cancelled={})
-    units = tuple(outcome["units"])
+        return Times(sent=decided)
+    units, kinds = tuple(outcome["units"]), outcome.get("kinds", {})
     sent = moment_of(outcome["sent"], "sent") if outcome.get("sent") else decided
     if not believable(sent, decided):  # minutes would count from nowhere
-        return Times(sent=decided, units=units, arrived={}, cancelled={}, wrong_clock=True)
-    minutes: dict[str, dict[str, float]] = {"arrivals": {}, "cancelled": {}}
+        return Times(sent=decided, units=units, kinds=kinds, wrong_clock=True)
+    minutes: dict[str, dict[str, float]] = {key: {} for key in TIMES}
     wrong = False
-    for key, found in minutes.items():
+    for key, of_units in minutes.items():
         for unit, text in (outcome.get(key) or {}).items():
             moment = moment_of(text, key)
             if moment < sent or not believable(moment, decided):
                 wrong = True
             else:
-                found[unit] = (moment - sent).total_seconds() / 60.0
-    return Times(sent=sent, units=units, arrived=minutes["arrivals"], cancelled=minutes["cancelled"], wrong_clock=wrong)
+                of_units[unit] = (moment - sent).total_seconds() / 60.0
+    arrived, cancelled = minutes.values()
+    return Times(sent=sent, units=units, kinds=kinds, arrived=arrived, cancelled=cancelled, wrong_clock=wrong)
 
 
 def scores_of(decision: Mapping[str, Any]) -> Iterator[Score]:
     """A score for every kind and standard of a decision, and for a kind without any, by the outcome that counts."""
-    outcome = known_outcome(decision)
+    times = times_of(decision)
     kinds: Sequence[Mapping[str, Any]] = decision.get("kinds") or []
-    seen = {} if outcome is None else _seen(decision, outcome, kinds)
-    known_kinds = outcome is not None and sum(len(one.units) for one in seen.values()) == len(outcome["units"])
+    sent = {} if times.units is None else _sent(times.units, times.kinds, kinds)
+    all_known = sum(map(len, sent.values())) == len(times.units or ())
     for one in kinds:
-        units = tuple(one.get("units", ()))
+        units, going = tuple(one.get("units", ())), sent.get(one["kind"])
         facts: dict[str, Any] = {"kind": one["kind"], "units": units, "predicted_minutes": one.get("first_minutes")}
-        mine = seen.get(one["kind"])
-        if mine is not None:
-            followed = known_kinds and Counter(mine.units) == Counter(units)
-            facts |= {"sent": mine.units, "followed": followed, "first_minutes": min(mine.arrived, default=None)}
+        if going is not None:
+            arrived, cancelled = _minutes(times.arrived, going), _minutes(times.cancelled, going)
+            followed = all_known and Counter(going) == Counter(units)
+            facts |= {"sent": going, "followed": followed, "first_minutes": min(arrived, default=None)}
         for standard, chance in _standards(decision, one):
-            if mine is None:
-                yield Score(**facts, standard=standard, chance=chance)
-                continue
-            counted = mine.arrived[standard.arrivals - 1] if len(mine.arrived) >= standard.arrivals else None
-            met = mine.met(standard.arrivals, standard.target_minutes)
-            yield Score(**facts, standard=standard, chance=chance, counted_minutes=counted, met=met)
+            if going is not None:
+                counted = arrived[standard.arrivals - 1] if len(arrived) >= standard.arrivals else None
+                facts |= {"counted_minutes": counted, "met": _met(standard, len(going), arrived, cancelled)}
+            yield Score(**facts, standard=standard, chance=chance)
         if not _standards(decision, one):
             yield Score(**facts)
+
+
+def _minutes(after: Mapping[str, float], units: Sequence[str]) -> list[float]:
+    """The known minutes of some units, in order; one time of several units from outside is nobody's."""
+    return sorted(after[unit] for unit in units if unit in after and units.count(unit) == 1)
+
+
+def _met(standard: StandardKey, num_sent: int, arrived: Sequence[float], cancelled: Sequence[float]) -> bool | None:
+    """Whether so many units were there in time."""
+    in_time = sum(minutes <= standard.target_minutes for minutes in arrived)
+    if in_time >= standard.arrivals:
+        return True
+    num_unknown = num_sent - len(arrived) - len(cancelled)
+    num_unknown += sum(minutes < standard.target_minutes for minutes in cancelled)
+    return None if in_time + num_unknown >= standard.arrivals else False
 
 
 def _standards(decision: Mapping[str, Any], kind: Mapping[str, Any]) -> list[tuple[StandardKey, float]]:
@@ -154,26 +152,18 @@ def _standards(decision: Mapping[str, Any], kind: Mapping[str, Any]) -> list[tup
     return found
 
 
-def _seen(
-    decision: Mapping[str, Any], outcome: Mapping[str, Any], kinds: Sequence[Mapping[str, Any]]
-) -> dict[str, _Seen]:
-    """What became of the units that were sent, by kind; those of an unknown kind are left out."""
-    times = times_of(decision)
-    kind_of = {unit: one["kind"] for one in kinds for unit in one.get("units", ())} | outcome.get("kinds", {})
-    by_kind: dict[str, list[str]] = {one["kind"]: [] for one in kinds}
-    for unit in outcome["units"]:
-        if unit != OUTSIDE_ID and kind_of.get(unit) in by_kind:
-            by_kind[kind_of[unit]].append(unit)
-    for kind, count in _from_outside(outcome["units"].count(OUTSIDE_ID), kinds).items():
-        by_kind[kind] += [OUTSIDE_ID] * count
-
-    def minutes(after: Mapping[str, float], units: Sequence[str]) -> tuple[float, ...]:
-        # One time of several units from outside is nobody's.
-        return tuple(sorted(after[unit] for unit in units if unit in after and units.count(unit) == 1))
-
+def _sent(
+    units: Sequence[str], known_kinds: Mapping[str, str], kinds: Sequence[Mapping[str, Any]]
+) -> dict[str, tuple[str, ...]]:
+    """The units that were sent, by kind; those of an unknown kind are left out."""
+    kind_of = {**{unit: one["kind"] for one in kinds for unit in one.get("units", ())}, **known_kinds}
+    from_outside = _from_outside(units.count(OUTSIDE_ID), kinds)
     return {
-        kind: _Seen(tuple(units), minutes(times.arrived, units), minutes(times.cancelled, units))
-        for kind, units in by_kind.items()
+        one["kind"]: (
+            *(unit for unit in units if unit != OUTSIDE_ID and kind_of.get(unit) == one["kind"]),
+            *[OUTSIDE_ID] * from_outside.get(one["kind"], 0),
+        )
+        for one in kinds
     }
 
 

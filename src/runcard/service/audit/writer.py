@@ -56,7 +56,6 @@ class Waiting(NamedTuple):
 
     row: Row
     future: asyncio.Future[None]
-    loop: asyncio.AbstractEventLoop
 
 
 class GroupWriter:
@@ -92,7 +91,7 @@ class GroupWriter:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="audit-writer", daemon=True)
                 self._thread.start()
-            self._waiting.append(Waiting(row, future, loop))
+            self._waiting.append(Waiting(row, future))
             self._wake.notify()
         timer = loop.call_later(self._timeout_seconds, self._give_up, future)
         try:
@@ -164,7 +163,7 @@ def _tell(batch: Sequence[Waiting], outcomes: Sequence[Exception | None]) -> Non
     """Wake those who wait: one call for each event loop, since a call for each row would cost more than the row."""
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[None], Exception | None]]] = {}
     for one, outcome in zip(batch, outcomes, strict=True):
-        by_loop.setdefault(one.loop, []).append((one.future, outcome))
+        by_loop.setdefault(one.future.get_loop(), []).append((one.future, outcome))
     for loop, known in by_loop.items():
         with suppress(RuntimeError):  # the loop was closed, so that nobody waits any more
             loop.call_soon_threadsafe(_settle, known)

@@ -21,7 +21,6 @@ class Roadbook:
 
     ground: Ground
     _kept: dict[tuple[str, int], Routes] = field(default_factory=dict)
-    _places: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def _routes(self, city: City, fleet: Fleet, point: int) -> Routes:
         key = fleet.kind, point
@@ -32,12 +31,8 @@ class Roadbook:
         return self._kept[key]
 
     def _place(self, node_id: str) -> tuple[float, float]:
-        if not self._places:
-            nodes = self.ground.city.nodes
-            self._places.update(
-                {one.node_id: (round(one.x_coord, DECIMALS), round(one.y_coord, DECIMALS)) for one in nodes}
-            )
-        return self._places[node_id]
+        node = self.ground.city.node(node_id)
+        return round(node.x_coord, DECIMALS), round(node.y_coord, DECIMALS)
 
     def drives(self, fleet: Fleet, point: int, stations: Sequence[int], units: Sequence[str]) -> list[dict[str, Any]]:
         """The route of a unit of each station to a demand point: its links, its places and its mean minutes.
@@ -52,18 +47,10 @@ class Roadbook:
             links = routes.route(0, i)
             if list(stations[:place]).count(i) % 2 == 1:
                 links = second.get((0, i), links)
-            numbers = links.tolist()
-            minutes = sum(city.links[number].mean_minutes for number in numbers)
-            found.append(
-                {
-                    "unit": unit_id,
-                    "kind": fleet.kind,
-                    "station": fleet.problem.station_ids[i],
-                    "minutes": minutes + city.turnout.mean_minutes,
-                    "links": numbers,
-                    "line": self._line(city, city.stations[i].node_id, numbers),
-                }
-            )
+            numbers, station = links.tolist(), city.stations[i]
+            minutes = sum(city.links[number].mean_minutes for number in numbers) + city.turnout.mean_minutes
+            drive = {"unit": unit_id, "kind": fleet.kind, "station": station.station_id, "minutes": minutes}
+            found.append(drive | {"links": numbers, "line": self._line(city, station.node_id, numbers)})
         return found
 
     def _line(self, city: City, node_id: str, links: Sequence[int]) -> list[float]:

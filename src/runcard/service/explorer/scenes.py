@@ -3,9 +3,9 @@
 A scene is for one state: these units are busy, the others idle at home. Two policies are compared in it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta, tzinfo
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from math import isfinite
 from typing import Annotated, Any, Final
@@ -27,7 +27,7 @@ from runcard.service.explorer.layers import Pair, area_names, chance_classes, po
 from runcard.service.explorer.logged import logged_day
 from runcard.service.fallback import chosen
 from runcard.service.parts import Parts
-from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy, PolicyStore
+from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy
 from runcard.service.settings import zone_of
 from runcard.simulate.incident_log import EARLIEST_YEAR, LATEST_YEAR
 
@@ -35,9 +35,6 @@ Name = Annotated[str, Field(max_length=200)]
 MOST_BUSY: Final = 10_000
 MOST_LOGGED: Final = 20_000
 """Decisions of a day that is played back."""
-
-Logged = Callable[[datetime, datetime, int], Iterator[Mapping[str, Any]]]
-"""The decisions of the audit log from a time to another, at most so many."""
 
 
 class SceneRequest(BaseModel):
@@ -91,22 +88,20 @@ class Drawn:
         return ground
 
 
-@dataclass(frozen=True, eq=False)
 class Scenes:
-    """What is drawn of the policies of a store."""
+    """What is drawn of the policies of a service."""
 
-    store: PolicyStore
-    logged: Logged | None = None
-    zone: tzinfo | None = None
-    """The clock of the city; that of this machine if left out."""
-    _classes: dict[tuple[str, ...], Classes] = field(default_factory=dict)
-    _drawn: dict[int, Drawn] = field(default_factory=dict)
+    def __init__(self, parts: Parts) -> None:
+        self._audit, self._store = parts.audit, parts.store
+        self._zone = None if parts.settings.time_zone is None else zone_of(parts.settings.time_zone)
+        self._classes: dict[tuple[str, ...], Classes] = {}
+        self._drawn: dict[int, Drawn] = {}
 
     def _of(self, policy: LoadedPolicy) -> Drawn:
         """What is drawn of the city of a policy; closest-first shares that of the policy beside it."""
         own = id(policy.plan.ground)
         if own not in self._drawn:
-            loaded = {id(one.plan.ground) for one in self.store.by_name.values()}
+            loaded = {id(one.plan.ground) for one in self._store.by_name.values()}
             for old in [one for one in self._drawn if one not in loaded]:
                 self._drawn.pop(old, None)
             self._drawn[own] = Drawn(policy)
@@ -114,19 +109,19 @@ class Scenes:
 
     @property
     def _serving(self) -> Drawn:
-        return self._of(self.store.serving)
+        return self._of(self._store.serving)
 
     def warm_up(self) -> None:
         """Find what the first page needs."""
         document = self.city_document()
         self.scene(SceneRequest())
-        areas = points_of(self.store.serving.plan.fleets[0], self._type(self.store.serving.plan, None))
+        areas = points_of(self._store.serving.plan.fleets[0], self._type(self._store.serving.plan, None))
         if document["ground"]["areas"] and areas:
             self.route(RouteRequest(area=next(iter(areas))))
 
     def city_document(self) -> dict[str, Any]:
         """The ground, the units, and what can be chosen."""
-        serving = self.store.serving
+        serving = self._store.serving
         times, words = price_words(serving.city)
         return {
             "city": serving.city.name,
@@ -134,13 +129,13 @@ class Scenes:
             "types": list(serving.plan.types),
             "periods": [{"name": one.name, "hours": one.words} for one in serving.periods],
             "policies": [
-                {"name": one.name, "method": one.method, "version": one.version} for one in self.store.by_name.values()
+                {"name": one.name, "method": one.method, "version": one.version} for one in self._store.by_name.values()
             ],
             "serving": serving.name,
             "price_times": times,
             "price_words": words,
             "missed_words": missed_words([standard for fleet in serving.plan.fleets for standard in fleet.standards]),
-            "log": self.logged is not None,
+            "log": True,
         }
 
     def _plan(self, policy: LoadedPolicy, period: str | None) -> Plan:
@@ -153,14 +148,14 @@ class Scenes:
         return plan.type_of("", wanted) if wanted else (plan.types or ("",))[0]
 
     def _check_period(self, period: str | None) -> None:
-        names = [one.name for policy in self.store.by_name.values() for one in policy.periods]
+        names = [one.name for policy in self._store.by_name.values() for one in policy.periods]
         if period is not None and period not in names:
             raise InputError(f"period: expected one of {', '.join(dict.fromkeys(names)) or 'none'}, got {period!r}")
 
     def _pairs(self, asked: SceneRequest) -> Iterator[Pair]:
         """What each kind that a type of incident needs sends, under two policies."""
         self._check_period(asked.period)
-        policies = self.store.get(asked.policy), self.store.get(asked.other or CLOSEST_FIRST)
+        policies = self._store.get(asked.policy), self._store.get(asked.other or CLOSEST_FIRST)
         own, other = (self._plan(one, asked.period) for one in policies)
         of_type, idle = self._type(own, asked.type), own.idle_in(Situation(at="", busy=asked.busy))
         drawn = self._of(policies[0])
@@ -183,7 +178,7 @@ class Scenes:
 
     def scene(self, asked: SceneRequest) -> dict[str, Any]:
         """Who goes to every area: layers for the map, by kind, what a unit costs later, and the means."""
-        policy, kinds, prices = self.store.get(asked.policy), [], dict[str, float]()
+        policy, kinds, prices = self._store.get(asked.policy), [], dict[str, float]()
         for pair in self._pairs(asked):
             classes = self._limits(policy, asked, pair)
             layers = pair.layers(self._serving.colours, classes)
@@ -197,10 +192,10 @@ class Scenes:
     def route(self, asked: RouteRequest) -> dict[str, Any]:
         """Who goes to one area under every policy, with chances, prices, reasons and roads."""
         self._check_period(asked.period)
-        first = self._plan(self.store.get(asked.policy), asked.period)
+        first = self._plan(self._store.get(asked.policy), asked.period)
         of_type = self._type(first, asked.type)
         found = []
-        for policy in self.store.by_name.values():
+        for policy in self._store.by_name.values():
             plan, drawn = self._plan(policy, asked.period), self._of(policy)
             idle, kinds, drives = plan.idle_in(Situation(at="", busy=asked.busy)), list[Any](), list[dict[str, Any]]()
             for fleet in plan.fleets:
@@ -229,25 +224,13 @@ class Scenes:
         from runcard.service.explorer.day import simulated_day, still_there, summary_of  # it imports the simulation
 
         if log_date is None:
-            chosen = self.store.get(policy)
+            chosen = self._store.get(policy)
             events = still_there(simulated_day(chosen.city, chosen.plan, day=day, seed=seed))
             return {"source": "simulated", "policy": chosen.name, "events": events, **summary_of(events)}
-        if self.logged is None:
-            raise InputError("log_date: expected none: this service keeps no audit log")
         if not EARLIEST_YEAR <= log_date.year <= LATEST_YEAR:
             raise InputError(f"log_date: expected a year from {EARLIEST_YEAR} to {LATEST_YEAR}, got {log_date}")
-        start = datetime.combine(log_date, datetime.min.time(), self.zone).astimezone(self.zone)
-        kinds = {unit.unit_id: unit.kind for unit in self.store.serving.plan.units}
-        decisions = self.logged(start, start + timedelta(days=1), MOST_LOGGED)
-        events = logged_day(decisions, self.store.serving.city, kinds, start)
+        start = datetime.combine(log_date, datetime.min.time(), self._zone).astimezone(self._zone)
+        kinds = {unit.unit_id: unit.kind for unit in self._store.serving.plan.units}
+        decisions = self._audit.decisions(since=start, until=start + timedelta(days=1), limit=MOST_LOGGED)
+        events = logged_day(decisions, self._store.serving.city, kinds, start)
         return {"source": "logged", "policy": None, "events": events, **summary_of(events)}
-
-
-def make_scenes(parts: Parts) -> Scenes:
-    """What the explorer shows of a service."""
-
-    def logged(since: datetime, until: datetime, limit: int) -> Iterator[Mapping[str, Any]]:
-        return parts.audit.decisions(since=since, until=until, limit=limit)
-
-    zone = parts.settings.time_zone
-    return Scenes(parts.store, logged, None if zone is None else zone_of(zone))
