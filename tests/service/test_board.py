@@ -199,7 +199,7 @@ def test_listeners_see_the_board_and_then_every_change() -> None:
         change(board, "E01", "busy")
         change(board, "E01", "idle")
         found += [await anext(events), await anext(events)]
-        assert board.num_listeners == 1
+        assert len(board.listeners) == 1
         board.close()
         with pytest.raises(StopAsyncIteration):
             await anext(events)
@@ -210,7 +210,7 @@ def test_listeners_see_the_board_and_then_every_change() -> None:
     assert json.loads(first.partition(b"data: ")[2])["board_version"] == 0
     assert second.startswith(b"event: unit\nid: 1\n")
     assert json.loads(third.partition(b"data: ")[2])["unit"]["status"] == "idle"
-    assert board.num_listeners == 0
+    assert len(board.listeners) == 0
 
 
 def test_the_whole_board_is_set_in_one_step(serve: Any, tmp_path: Path) -> None:
@@ -265,9 +265,9 @@ def test_a_slow_listener_is_dropped_and_others_are_not() -> None:
             read += 1
         assert slow.dropped
         assert not quick.dropped
-        assert board.num_listeners == 2  # until it is gone
-        board.leave(slow)
-        return board.num_listeners, read
+        assert len(board.listeners) == 2  # until it is gone
+        board.listeners.discard(slow)
+        return len(board.listeners), read
 
     assert asyncio.run(listen()) == (1, QUEUE_LENGTH + 10)
 

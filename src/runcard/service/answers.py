@@ -11,7 +11,7 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -137,7 +137,7 @@ class Answerer:
             moved = {unit: place for unit, place in board.moved.items() if unit in free}
             notes = _differences(free, frozenset(request.busy or ()), board)
         for unit_id, where in (request.moved or {}).items():
-            if unit_id not in board:
+            if unit_id not in board.unit_ids:
                 raise InputError(f"moved: expected units of the roster, got {unit_id!r}")
             if unit_id not in free:
                 raise InputError(f"moved: expected {unit_id} to be free, since it is said where it is, got it busy")
@@ -219,7 +219,12 @@ class Answerer:
         self.waiting += 1
         early: list[Answer] = []
         loop, computed = asyncio.get_running_loop(), self._threads.submit(self._slowly, asked, early)
-        computed.add_done_callback(lambda _: _soon(loop, self._one_less))
+
+        def one_less(_: object) -> None:
+            with suppress(RuntimeError):  # the service has ended meanwhile
+                loop.call_soon_threadsafe(lambda: setattr(self, "waiting", self.waiting - 1))
+
+        computed.add_done_callback(one_less)
         waited = asyncio.wrap_future(computed)
         waited.add_done_callback(_look_at)
         try:
@@ -233,15 +238,6 @@ class Answerer:
                 return early[0].document(minutes=False), None
             return None, f"{asked.policy.method} did not answer within {1000.0 * self._limit_seconds:g} ms"
 
-    def _one_less(self) -> None:
-        self.waiting -= 1
-
-
-def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    """Call something in the loop, unless the service has ended meanwhile."""
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(call)
-
 
 def _look_at(future: asyncio.Future[tuple[dict[str, Any], float]]) -> None:
     """Look at the error of a late answer: nobody waits for it any more, and asyncio would complain."""
@@ -251,11 +247,10 @@ def _look_at(future: asyncio.Future[tuple[dict[str, Any], float]]) -> None:
 
 def _free(idle: list[str] | None, busy: list[str] | None, board: Board) -> frozenset[str]:
     """The free units, from those that are named; each must be there, and be named once."""
-    sets = {}
-    for name, listed in (("idle", idle), ("busy", busy)):
-        if listed is None:
-            continue
-        sets[name] = frozenset(checked_units(listed, dict.fromkeys(board.unit_ids, 1), name))
+    capacity, named = dict.fromkeys(board.unit_ids, 1), {"idle": idle, "busy": busy}
+    sets = {
+        name: frozenset(checked_units(listed, capacity, name)) for name, listed in named.items() if listed is not None
+    }
     if len(sets) == 1:
         return sets["idle"] if "idle" in sets else board.unit_ids - sets["busy"] - board.out_of_service
     if both := sets["idle"] & sets["busy"]:
@@ -267,14 +262,13 @@ def _free(idle: list[str] | None, busy: list[str] | None, board: Board) -> froze
 
 def _differences(free: frozenset[str], busy: frozenset[str], board: Board) -> tuple[str, ...]:
     """Where the free units of a request are not those that the board has in service, in words."""
-    notes = []
     out, not_idle = board.out_of_service, free - board.idle
-    if left_out := out - free - busy:
-        notes.append(f"Out of service on the board, so not free: {', '.join(sorted(left_out))}.")
-    for units, status in ((not_idle & out, "Out of service"), (not_idle - out, "Busy")):
-        if units:
-            notes.append(f"{status} on the board, but free as the request says: {', '.join(sorted(units))}.")
-    return tuple(notes)
+    notes = {
+        "Out of service on the board, so not free": out - free - busy,
+        "Out of service on the board, but free as the request says": not_idle & out,
+        "Busy on the board, but free as the request says": not_idle - out,
+    }
+    return tuple(f"{words}: {', '.join(sorted(units))}." for words, units in notes.items() if units)
 
 
 def _untold(board: Board) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ decision. The route is in the app as any other, for its description, and for its
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 from fastapi import FastAPI, Request
 from fastapi.routing import APIRoute
@@ -86,14 +86,9 @@ class Shortcut:
         try:
             response = await self._answer(request)
         except Exception as error:
-            handler = _handler(scope["app"], error)
-            if handler is None:
+            handlers, kinds = scope["app"].exception_handlers, type(error).__mro__
+            kind = next((kind for kind in kinds if kind is not Exception and kind in handlers), None)
+            if kind is None:  # nobody expects it: the app logs it
                 raise
-            response = await handler(request, error)
+            response = await handlers[kind](request, error)
         await response(scope, receive, send)
-
-
-def _handler(app: FastAPI, error: Exception) -> Any:
-    """What the app does with an error; None with one that nobody expects, which it logs."""
-    kinds = (kind for kind in type(error).__mro__ if kind is not Exception)
-    return next((app.exception_handlers[kind] for kind in kinds if kind in app.exception_handlers), None)

@@ -86,15 +86,16 @@ class Board:
     def __init__(self, units: Iterable[Unit], *, version: int = 0) -> None:
         now = datetime.now(UTC)
         self.version = version
-        self._states = {unit.unit_id: UnitState(unit=unit, since=now) for unit in units}
-        self.unit_ids = frozenset(self._states)
-        self._listeners: set[Listener] = set()
+        self.states = {unit.unit_id: UnitState(unit=unit, since=now) for unit in units}
+        self.unit_ids = frozenset(self.states)
+        self.listeners: set[Listener] = set()
+        """One that was dropped is among them until it is gone."""
         self._settle()
 
     def _settle(self) -> None:
         """What answers need of the board, found once for each change."""
-        idle = [one for one in self._states.values() if one.status == IDLE]
-        out = (one.unit.unit_id for one in self._states.values() if one.status == OUT_OF_SERVICE)
+        idle = [one for one in self.states.values() if one.status == IDLE]
+        out = (one.unit.unit_id for one in self.states.values() if one.status == OUT_OF_SERVICE)
         self.out_of_service: frozenset[str] = frozenset(out)
         self.idle: frozenset[str] = frozenset(one.unit.unit_id for one in idle)
         self.untold: frozenset[str] = frozenset(one.unit.unit_id for one in idle if not one.told)
@@ -102,23 +103,9 @@ class Board:
             one.unit.unit_id: one.spot.coordinates or one.spot.node_id for one in idle if one.spot is not None
         }
 
-    def __contains__(self, unit_id: object) -> bool:
-        return unit_id in self._states
-
-    def __getitem__(self, unit_id: str) -> UnitState:
-        return self._states[unit_id]
-
-    def __iter__(self) -> Iterator[UnitState]:
-        return iter(self._states.values())
-
-    @property
-    def num_listeners(self) -> int:
-        """How many listen; one that was dropped counts until it is gone."""
-        return len(self._listeners)
-
     def changed(self, unit_id: str, status: str, spot: Spot | None = None) -> UnitState:
         """The state that a unit would have after a change."""
-        return replace(self._states[unit_id], status=status, spot=spot, since=datetime.now(UTC), told=True)
+        return replace(self.states[unit_id], status=status, spot=spot, since=datetime.now(UTC), told=True)
 
     def set(self, *states: UnitState) -> dict[str, Any]:
         """Change units, and tell everybody: of one unit what it does now, of several the whole board.
@@ -130,34 +117,30 @@ class Board:
         change = self.document()
         if len(states) == 1:
             change = {"board_version": self.version, "unit": states[0].document()}
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener.offer(change)
         return change
 
     def restore(self, *states: UnitState) -> None:
         """Put back states that were kept."""
-        self._states |= {one.unit.unit_id: one for one in states}
+        self.states |= {one.unit.unit_id: one for one in states}
         self._settle()
 
     def document(self, *changes: UnitState) -> dict[str, Any]:
         """The whole board as plain values, ready for JSON; after changes, if some are given."""
-        states = self._states | {one.unit.unit_id: one for one in changes}
+        states = self.states | {one.unit.unit_id: one for one in changes}
         version = self.version + bool(changes)
         return {"board_version": version, "units": [one.document() for one in states.values()]}
 
     def listen(self) -> Listener:
-        """A new listener; `leave` must be called when it goes."""
+        """A new listener, to be discarded when it goes."""
         listener = Listener()
-        self._listeners.add(listener)
+        self.listeners.add(listener)
         return listener
-
-    def leave(self, listener: Listener) -> None:
-        """Forget a listener."""
-        self._listeners.discard(listener)
 
     def close(self) -> None:
         """Let every listener go."""
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener.end()
 
 
@@ -207,7 +190,7 @@ def restore_board(board: Board, path: Path, ground: Ground) -> None:
 
 def _state(board: Board, row: dict[str, Any], ground: Ground) -> UnitState | None:
     """The state of a unit; None if the department no longer has it."""
-    if row["unit"] not in board:
+    if row["unit"] not in board.unit_ids:
         _log.warning("the status board: %s is no unit of the roster any more", row["unit"])
         return None
     if row["status"] not in STATUSES:
@@ -216,5 +199,5 @@ def _state(board: Board, row: dict[str, Any], ground: Ground) -> UnitState | Non
     if row["node"] is not None:
         place = row["node"] if row["x"] is None else (float(row["x"]), float(row["y"]))
         spot = ground.spots.find(place, what=f"unit {row['unit']}")
-    unit, since = board[row["unit"]].unit, datetime.fromisoformat(row["since"])
+    unit, since = board.states[row["unit"]].unit, datetime.fromisoformat(row["since"])
     return UnitState(unit=unit, status=row["status"], spot=spot, since=since, told=row.get("told") is True)

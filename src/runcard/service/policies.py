@@ -9,20 +9,20 @@ for the file that the service was started with: where that is another one by now
 swap is forgotten.
 """
 
-import json
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from time import thread_time
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from runcard.city.conditions import near
 from runcard.city.model import City
@@ -39,7 +39,6 @@ from runcard.service.settings import ServiceSettings
 CLOSEST_FIRST: Final = "closest-first"
 VERSION_DIGITS: Final = 12
 SLOW_SECONDS: Final = 0.003
-SWAP_KEYS: Final = ("started_with", "started_version", "file", "name", "version")
 
 _log = logging.getLogger("runcard.service")
 
@@ -96,9 +95,8 @@ class LoadedPolicy:
         for area, types in self.plan.types_at.items():
             for of_type in types:
                 areas.setdefault(of_type, []).append(area)
-        nodes = {of_type: map(self.city.node, of) for of_type, of in areas.items()}
         return {
-            of_type: (of, np.array([(node.x_coord, node.y_coord) for node in nodes[of_type]]).T)
+            of_type: (of, np.array([(node.x_coord, node.y_coord) for node in map(self.city.node, of)]).T)
             for of_type, of in areas.items()
         }
 
@@ -173,10 +171,7 @@ def load_policy(path: Path, *, name: str | None = None) -> LoadedPolicy:
 def version_of(path: Path) -> str:
     """The version of a file: the first digits of its SHA-256."""
     with path.open("rb") as file:
-        digest = sha256()
-        while part := file.read(1 << 20):
-            digest.update(part)
-    return digest.hexdigest()[:VERSION_DIGITS]
+        return file_digest(file, "sha256").hexdigest()[:VERSION_DIGITS]
 
 
 def closest_first_of(policy: LoadedPolicy) -> LoadedPolicy:
@@ -265,6 +260,16 @@ class PolicyStore:
         self._add_closest_first()
 
 
+class Swap(BaseModel):
+    """That a policy answers in place of the one that the service was started with."""
+
+    started_with: str
+    started_version: str
+    file: str
+    name: str
+    version: str
+
+
 def swap_file_of(board: Path | None) -> Path | None:
     """The file that keeps a swap; none where the board is not kept either."""
     return None if board is None else board.with_name(f"{board.name.removesuffix('.json')}.policy.json")
@@ -274,38 +279,35 @@ def save_swap(path: Path, started_with: LoadedPolicy, policy: LoadedPolicy) -> N
     """Keep that a policy answers in place of the one that the service was started with."""
     assert started_with.path is not None
     assert policy.path is not None
-    values = (str(started_with.path.resolve()), started_with.version, policy.path.name, policy.name, policy.version)
-    write_whole(path, (json.dumps(dict(zip(SWAP_KEYS, values, strict=True)), indent=1) + "\n").encode())
+    swap = Swap(
+        started_with=str(started_with.path.resolve()), started_version=started_with.version,
+        file=policy.path.name, name=policy.name, version=policy.version,
+    )  # fmt: skip
+    write_whole(path, (swap.model_dump_json(indent=1) + "\n").encode())
 
 
 def restore_swap(path: Path, store: PolicyStore) -> None:
     """Let the policy answer that did before the restart; say loudly if that cannot be."""
     started = store.serving
     assert started.path is not None
-    kept = _kept(path)
-    if kept is None or kept["file"] == started.path.name:
-        return
-    if (kept["started_with"], kept["started_version"]) != (str(started.path.resolve()), started.version):
-        _log.warning("%s was swapped in before, but the service is started with another file by now", kept["file"])
-        return
-    try:
-        policy = load_policy(started.path.resolve().parent / Path(kept["file"]).name, name=kept["name"]).warm_up()
-        store.add(policy, serve=True)
-    except (RuncardError, OSError) as error:
-        _log.error("%s ANSWERS AGAIN, not %s, which was swapped in: %s", started.path.name, kept["file"], error)
-        return
-    changed = "" if policy.version == kept["version"] else f", in version {policy.version} by now"
-    _log.warning("%s answers, not %s: it was swapped in before the restart%s", kept["file"], started.path.name, changed)
-
-
-def _kept(path: Path) -> dict[str, Any] | None:
-    """What a file says; None if there is none."""
     if not path.exists():
-        return None
+        return
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return {key: str(found[key]) for key in SWAP_KEYS}
-    except (ValueError, KeyError, TypeError) as error:
+        kept = Swap.model_validate_json(path.read_bytes())
+    except ValueError as error:
         raise InputError(
             f"{path}: expected the policy that a service kept; remove it to begin with the first file"
         ) from error
+    if kept.file == started.path.name:
+        return
+    if (kept.started_with, kept.started_version) != (str(started.path.resolve()), started.version):
+        _log.warning("%s was swapped in before, but the service is started with another file by now", kept.file)
+        return
+    try:
+        policy = load_policy(started.path.resolve().parent / Path(kept.file).name, name=kept.name).warm_up()
+        store.add(policy, serve=True)
+    except (RuncardError, OSError) as error:
+        _log.error("%s ANSWERS AGAIN, not %s, which was swapped in: %s", started.path.name, kept.file, error)
+        return
+    changed = "" if policy.version == kept.version else f", in version {policy.version} by now"
+    _log.warning("%s answers, not %s: it was swapped in before the restart%s", kept.file, started.path.name, changed)

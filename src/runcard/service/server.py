@@ -37,6 +37,11 @@ GARBAGE: Final = (10_000, 20, 100)
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread that computes may keep the loop waiting; Python's own 5 ms would count several times per answer."""
 
+TOO_MANY: Final = ProblemError(
+    503, "too many connections: use one for several requests, or try again",
+    {"Retry-After": "5", "Connection": "close"},
+)  # fmt: skip
+
 _log = logging.getLogger("runcard.service")
 
 
@@ -73,7 +78,7 @@ class PatientProtocol(HttpToolsProtocol):
         inside = [one for one in others if one.admitted]
         of_one = sum(one.address == self.address for one in inside)
         if len(inside) >= self.most or of_one >= max(1, int(MOST_OF_ONE * self.most)):
-            self.admitted, self.app = False, too_many
+            self.admitted, self.app = False, TOO_MANY.response()
             if len(others) - len(inside) >= MOST_REFUSED:
                 transport.abort()
                 return
@@ -163,12 +168,6 @@ class PatientProtocol(HttpToolsProtocol):
         self._due = None
         if not self.transport.is_closing():
             self.transport.close()
-
-
-async def too_many(scope: Any, receive: Any, send: Any) -> None:
-    """Answer a connection too many."""
-    detail = "too many connections: use one for several requests, or try again"
-    await ProblemError(503, detail, {"Retry-After": "5", "Connection": "close"}).response()(scope, receive, send)
 
 
 class Server(uvicorn.Server):

@@ -20,22 +20,18 @@ def logged_day(
     """The incidents of some decisions with their outcomes, in minutes from `start` on; `kinds` is that of each unit."""
     events = [_event(one, start) for one in decisions]
     events.sort(key=lambda one: one["minutes"])
+    given = city.busy_minutes
+    by_kind, mean_minutes = (given, city.mean_busy_minutes) if isinstance(given, Mapping) else ({}, given)
     sent_next: dict[str, float] = {}
     for event in reversed(events):
         for unit in event["units"]:
             name, back = unit["unit"], unit["back"]
             if back is None:
-                busy_until = event["minutes"] + _busy_minutes(city, kinds.get(name, ""))
+                busy_until = event["minutes"] + float(by_kind.get(kinds.get(name, ""), mean_minutes))
                 back = busy_until if unit["there"] is None else max(busy_until, unit["there"])
             unit["back"] = round(min(back, sent_next.get(name, back)), 2)
         sent_next |= {unit["unit"]: event["minutes"] for unit in event["units"]}
     return events
-
-
-def _busy_minutes(city: City, kind: str) -> float:
-    """The mean time that a unit of a kind is busy."""
-    given = city.busy_minutes
-    return float(given.get(kind, city.mean_busy_minutes)) if isinstance(given, Mapping) else float(given)
 
 
 def _event(decision: Mapping[str, Any], start: datetime) -> dict[str, Any]:

@@ -30,9 +30,9 @@ async def read_board(request: Request) -> dict[str, Any]:
 )
 async def read_unit(unit_id: str, request: Request) -> dict[str, Any]:
     """One unit of the board."""
-    board = parts_of(request).board
-    _check_unit(parts_of(request), unit_id)
-    return board[unit_id].document()
+    parts = parts_of(request)
+    _check_unit(parts, unit_id)
+    return parts.board.states[unit_id].document()
 
 
 @router.put(
@@ -94,7 +94,7 @@ async def stream(request: Request) -> StreamingResponse:
     board.
     """
     parts = parts_of(request)
-    if parts.board.num_listeners >= parts.settings.streams:
+    if len(parts.board.listeners) >= parts.settings.streams:
         raise ProblemError(
             503, f"expected at most {parts.settings.streams} listeners of the board", {"Retry-After": "5"}
         )
@@ -119,7 +119,7 @@ async def _events(parts: Parts) -> AsyncIterator[bytes]:
                 return
             yield _event("unit" if "unit" in change else "board", change["board_version"], change)
     finally:
-        board.leave(listener)
+        board.listeners.discard(listener)
 
 
 def _event(name: str, version: int, document: dict[str, Any]) -> bytes:
@@ -128,5 +128,5 @@ def _event(name: str, version: int, document: dict[str, Any]) -> bytes:
 
 def _check_unit(parts: Parts, unit_id: str) -> None:
     """Raise a ProblemError about a unit that is none; nothing is guessed, since a wrong guess is worse than none."""
-    if unit_id not in parts.board:
+    if unit_id not in parts.board.unit_ids:
         raise ProblemError(404, f"expected a unit of the roster, got {unit_id!r:.80}")

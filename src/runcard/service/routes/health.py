@@ -44,11 +44,11 @@ async def metrics(request: Request) -> Response:
     """Count answers, their seconds, those of the fallback, and what units do."""
     parts = parts_of(request)
     found, board = parts.metrics, parts.board
-    counts = Counter(one.status for one in board)
+    counts = Counter(one.status for one in board.states.values())
     for status in ("idle", "busy", "out_of_service"):
         found.units.labels(status).set(counts[status])
     found.board_version.set(board.version)
-    found.listeners.set(board.num_listeners)
+    found.listeners.set(len(board.listeners))
     found.waiting.set(parts.answerer.waiting)
     found.policy.clear()
     found.policy.labels(parts.store.serving.name, parts.store.serving.version).set(1)

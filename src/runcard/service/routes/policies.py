@@ -21,8 +21,15 @@ _log = logging.getLogger("runcard.service")
 @router.get("/v1/policies", summary="The loaded policies", responses=refusals())
 async def list_policies(request: Request) -> PolicyList:
     """Every loaded policy with its version, and which one answers."""
+    store = parts_of(request).store
+    plan, policies = store.serving.plan, store.by_name.values()
+
+    def documents() -> list[PolicyDocument]:
+        return [policy_document(one, serving=one is store.serving) for one in policies]
+
     # In a thread, because it may read files.
-    return await asyncio.to_thread(policy_list, parts_of(request))
+    listed = await asyncio.to_thread(documents)
+    return PolicyList(city=store.serving.city.name, types=list(plan.types), policies=listed)
 
 
 @router.post("/v1/policies", summary="Load a policy file", status_code=201, responses=refusals(409, 415, 422, 503))
@@ -35,7 +42,7 @@ async def load(given: PolicyFile, request: Request) -> PolicyDocument:
     path = path_in(parts, given.file)
     async with parts.loading:
         try:
-            policy = await asyncio.to_thread(_load, path, given.name)
+            policy = await asyncio.to_thread(lambda: load_policy(path, name=given.name).warm_up())
             check_clock(policy, parts.settings)
         except (InputError, OSError) as error:
             raise ProblemError(422, f"file: {error}") from error
@@ -43,8 +50,12 @@ async def load(given: PolicyFile, request: Request) -> PolicyDocument:
             parts.store.check(policy)
         except PolicyFileError as error:
             raise ProblemError(409, f"file: {error}") from error
-        if given.serve or policy.name == parts.store.serving.name:
-            await _keep(parts, policy)
+        swap = swap_file_of(parts.settings.board)
+        if swap is not None and (given.serve or policy.name == parts.store.serving.name):
+            try:  # to keep over a restart that it answers; if that cannot be, it does not answer
+                await asyncio.to_thread(save_swap, swap, parts.started_with, policy)
+            except (OSError, RuncardError) as error:
+                raise ProblemError(503, f"the policy could not be kept: {error}", {"Retry-After": "1"}) from error
         parts.store.add(policy, serve=given.serve)
     _log.warning("policy %s, version %s, was loaded by %s", policy.name, policy.version, request.scope["runcard.who"])
     return policy_document(policy, serving=policy is parts.store.serving)
@@ -77,31 +88,6 @@ def path_in(parts: Parts, name: str) -> Path:
     if not path.is_file():
         raise ProblemError(422, f"file: expected a file in the folder of the policies, got {name!r:.80}, which is none")
     return path
-
-
-async def _keep(parts: Parts, policy: LoadedPolicy) -> None:
-    """Keep over a restart that a policy answers; a ProblemError if that cannot be, and then it does not answer."""
-    path = swap_file_of(parts.settings.board)
-    if path is None:
-        return
-    try:
-        await asyncio.to_thread(save_swap, path, parts.started_with, policy)
-    except (OSError, RuncardError) as error:
-        raise ProblemError(503, f"the policy could not be kept: {error}", {"Retry-After": "1"}) from error
-
-
-def _load(path: Path, name: str | None) -> LoadedPolicy:
-    return load_policy(path, name=name).warm_up()
-
-
-def policy_list(parts: Parts) -> PolicyList:
-    """The loaded policies."""
-    store = parts.store
-    return PolicyList(
-        city=store.serving.city.name,
-        types=list(store.serving.plan.types),
-        policies=[policy_document(one, serving=one is store.serving) for one in store.by_name.values()],
-    )
 
 
 def policy_document(policy: LoadedPolicy, *, serving: bool) -> PolicyDocument:
