@@ -12,7 +12,7 @@ from shapely.geometry import shape
 from runcard.city import City, demo_city, generate_grid
 from runcard.city.areas import area_of_nodes, demand_nodes
 from runcard.errors import InputError
-from runcard.outputs.area_file import area_rings, areas_document, write_areas
+from runcard.outputs.area_file import area_shapes, areas_document, write_areas
 
 
 def town(side: int, num_areas: int, *, seed: int = 1) -> City:
@@ -53,11 +53,11 @@ def test_an_area_inside_another_is_a_hole() -> None:
     places = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     area_of = np.zeros(81, np.int64)
     area_of[40] = 1
-    corners, polygons = area_rings(places, area_of)
-    ((outer, hole),), ((inner,),) = polygons[0], polygons[1]
-    assert shapely.Polygon(corners[inner]).area == pytest.approx(1e4)
-    assert shapely.Polygon(corners[outer], [corners[hole]]).is_valid
-    assert sorted(hole) == sorted(inner)
+    (around,), (inner,) = area_shapes(places, area_of, 2)
+    assert inner.area == pytest.approx(1e4)
+    assert around.is_valid
+    (hole,) = around.interiors
+    assert sorted(hole.coords[1:]) == sorted(inner.exterior.coords[1:])
 
 
 def test_the_map_ends_near_the_roads() -> None:
@@ -65,14 +65,12 @@ def test_the_map_ends_near_the_roads() -> None:
     axis = np.arange(40) * 100.0
     places = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     bay = places[(places[:, 0] < 1000.0) | (places[:, 1] < 1000.0)]
-    corners, polygons = area_rings(bay, np.zeros(len(bay), np.int64))
-    area = shapely.union_all(
-        [shapely.Polygon(corners[one[0]], [corners[hole] for hole in one[1:]]) for one in polygons[0]]
-    )
+    parts = area_shapes(bay, np.zeros(len(bay), np.int64), 1)[0]
+    area = shapely.union_all(parts)
     assert area.is_valid
     assert not area.contains(shapely.Point(2500.0, 2500.0))
     roads = shapely.MultiPoint(bay)
-    assert max(roads.distance(shapely.Point(corners[one])) for one in polygons[0][0][0]) < 600.0
+    assert max(roads.distance(shapely.Point(corner)) for corner in parts[0].exterior.coords) < 600.0
 
 
 def test_properties_have_the_rates_of_each_type(tmp_path: Path) -> None:

@@ -8,15 +8,12 @@ belongs to the nearer end, so that the map has no hole where nodes are far apart
 demand node from the nearest other, but in longitude and latitude at least 250 m, and never less than what a grid of
 40,000 points allows.
 
-Two cells share a side, which runs between two corners of the diagram. The border of an area is the sides that have
-another area across, each with the area on its left. Walked from corner to corner they close to rings: those around an
-area run counter-clockwise, those around a hole clockwise, as RFC 7946 wants it. A corner that a walk meets twice cuts
-off a ring of its own, so that no ring touches itself.
+Rings around an area run counter-clockwise, those around a hole clockwise, as RFC 7946 wants it. None touches itself.
+Each starts at the first of its corners in the diagram, so that one city gives one file.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
 from math import ceil, cos, radians, sqrt
 from pathlib import Path
 from typing import Any, Final
@@ -32,8 +29,6 @@ from runcard.output_file import write_whole
 
 Places = NDArray[np.float64]
 """[place, axis] x and y."""
-Ring = list[int]
-"""Corners, the first of them not repeated at the end."""
 Polygon = list[list[list[float]]]
 """The ring around it and those around its holes, each of places [x, y] with the first repeated at the end."""
 
@@ -88,13 +83,23 @@ def area_polygons(city: City, *, decimals: int, tidy: bool = False) -> dict[str,
     places, area_of = _with_roads(city, nodes, area_of_nodes(city), margin)
     stays = np.zeros(len(places), np.bool_)
     stays[[city.node_numbers[node_id] for node_id in demand_nodes(city)]] = True
-    corners, rings_of = area_rings(places, area_of, margin=margin, stays=stays if tidy else None)
-    rounded = np.round(corners / scale + middle, decimals)
-    polygons: dict[str, list[Polygon]] = {}
-    for area, node_id in enumerate(demand_nodes(city)):
-        closed = ([_closed(rounded, ring) for ring in rings] for rings in rings_of.get(area, []))
-        polygons[node_id] = [[ring for ring in rings if len(ring) > 3] for rings in closed if len(rings[0]) > 3]
+    num_areas = len(demand_nodes(city))
+    shapes = area_shapes(places, area_of, num_areas, margin=margin, stays=stays if tidy else None)
+    polygons: dict[str, list[Polygon]] = {node_id: [] for node_id in demand_nodes(city)}
+    for node_id, parts in zip(polygons, shapes, strict=True):
+        for part in parts:
+            corners = (np.asarray(ring.coords) / scale + middle for ring in (part.exterior, *part.interiors))
+            outer, *holes = (_rounded(ring, decimals) for ring in corners)
+            if len(outer) > 3:
+                polygons[node_id].append([outer, *(hole for hole in holes if len(hole) > 3)])
     return polygons
+
+
+def _rounded(ring: Places, decimals: int) -> list[list[float]]:
+    """A closed ring, rounded; corners that this put together are one."""
+    corners = np.round(ring, decimals)
+    listed: list[list[float]] = corners[np.append(True, np.any(np.diff(corners, axis=0) != 0.0, axis=1))].tolist()
+    return listed
 
 
 def _margin(city: City, nodes: Places, *, least: float) -> float:
@@ -128,18 +133,17 @@ def _with_roads(
     return np.vstack(places), np.concatenate(areas)
 
 
-def area_rings(
+def area_shapes(
     places: Places,
     area_of: NDArray[np.int64],
+    num_areas: int,
     *,
     margin: float = MARGIN_METRES,
     stays: NDArray[np.bool_] | None = None,
-) -> tuple[Places, dict[int, list[list[Ring]]]]:
-    """Corners, and the polygons of each area: the ring around it, and those around its holes.
-
-    They are tidied if `stays` [place] says which places must stay in their areas.
-    """
-    from scipy.spatial import Voronoi  # here, because it takes a while to import
+) -> list[list[Any]]:
+    """[area] its polygons; the areas are tidied if `stays` [place] says which places must stay in theirs."""
+    import shapely  # here, because it takes a while to import
+    from scipy.spatial import Voronoi
 
     used = area_of >= 0
     distinct, first = np.unique(places[used], axis=0, return_index=True)
@@ -150,19 +154,27 @@ def area_rings(
         from runcard.outputs.area_tidy import tidied
 
         owner = tidied(diagram, owner, np.append(stays[used][first], np.ones(len(around), np.bool_)))
-    sides: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for (one, other), ends in zip(diagram.ridge_points.tolist(), diagram.ridge_vertices, strict=True):
-        if owner[one] == owner[other] or min(ends) < 0:
-            continue
-        start, end = ends
-        (ax, ay), (bx, by), (px, py) = diagram.vertices[start], diagram.vertices[end], diagram.points[one]
-        if (bx - ax) * (py - ay) - (by - ay) * (px - ax) < 0.0:  # `one` is on the right
-            start, end = end, start
-        sides[int(owner[one])].append((start, end))
-        sides[int(owner[other])].append((end, start))
-    sides.pop(-1, None)
-    corners: Places = diagram.vertices
-    return corners, {area: _polygons(corners, _rings(found)) for area, found in sides.items()}
+    owned = np.flatnonzero(owner >= 0)
+    regions = [diagram.regions[diagram.point_region[place]] for place in owned.tolist()]
+    cell_of = np.repeat(np.arange(len(regions)), [len(region) for region in regions])
+    cells = shapely.polygons(shapely.linearrings(diagram.vertices[np.concatenate(regions)], indices=cell_of))
+    number = {tuple(corner): place for place, corner in enumerate(diagram.vertices.tolist())}
+
+    def turned(ring: Any) -> list[Any]:
+        """The corners of a ring, the first corner of the diagram first."""
+        corners = list(ring.coords)[:-1]
+        start = min(range(len(corners)), key=lambda place: number[corners[place]])
+        return corners[start:] + corners[:start]
+
+    def polygon(part: Any) -> Any:
+        holes = sorted(map(turned, part.interiors), key=lambda hole: number[hole[0]])
+        return shapely.Polygon(turned(part.exterior), holes)
+
+    whole = shapely.orient_polygons(
+        [shapely.coverage_union_all(cells[owner[owned] == area]) for area in range(num_areas)]
+    )
+    parts = (map(polygon, shapely.get_parts(area)) for area in whole)
+    return [sorted(of_area, key=lambda part: number[part.exterior.coords[0]]) for of_area in parts]
 
 
 def _step(places: Places, margin: float) -> float:
@@ -182,69 +194,6 @@ def _grid_around(places: Places, margin: float) -> Places:
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     apart, _ = cKDTree(places).query(grid)
     return np.asarray(grid[apart >= 2.0 * step * (1.0 - 1e-9)])  # a grid of roads is exactly so far away
-
-
-def _rings(sides: Sequence[tuple[int, int]]) -> list[Ring]:
-    """The rings that sides close to; none of them meets a corner twice."""
-    following: dict[int, list[int]] = defaultdict(list)
-    for start, end in sorted(sides, reverse=True):
-        following[start].append(end)
-    rings = []
-    for first in sorted(following):
-        while following[first]:
-            path, place_of, here = [first], {first: 0}, first
-            while following[here]:
-                here = following[here].pop()
-                if here in place_of:
-                    begin = place_of[here]
-                    rings.append(path[begin:])
-                    for corner in path[begin + 1 :]:
-                        del place_of[corner]
-                    del path[begin + 1 :]
-                else:
-                    place_of[here] = len(path)
-                    path.append(here)
-    return rings
-
-
-def _polygons(corners: Places, rings: Sequence[Ring]) -> list[list[Ring]]:
-    """Each ring around something, with the holes in it."""
-    outer = [ring for ring in rings if _twice_area(corners[ring]) > 0.0]
-    polygons = [[ring] for ring in outer]
-    for hole in rings:
-        if _twice_area(corners[hole]) > 0.0:
-            continue
-        # The middle of a side is on no other ring, even where two rings share a corner.
-        spot = corners[hole[:2]].mean(axis=0)
-        inside = [place for place, ring in enumerate(outer) if _contains(corners[ring], spot)]
-        smallest = min(inside, key=lambda place: _twice_area(corners[outer[place]]), default=None)
-        if smallest is not None:
-            polygons[smallest].append(hole)
-    return polygons
-
-
-def _twice_area(ring: Places) -> float:
-    """Twice the area of a ring, negative if it runs clockwise."""
-    after = np.roll(ring, -1, axis=0)
-    return float((ring[:, 0] * after[:, 1] - ring[:, 1] * after[:, 0]).sum())
-
-
-def _contains(ring: Places, spot: Places) -> bool:
-    """Whether a spot is inside a ring: a ray from it crosses the ring an odd number of times."""
-    after = np.roll(ring, -1, axis=0)
-    crosses = (ring[:, 1] > spot[1]) != (after[:, 1] > spot[1])
-    a, b = ring[crosses], after[crosses]
-    where = a[:, 0] + (spot[1] - a[:, 1]) / (b[:, 1] - a[:, 1]) * (b[:, 0] - a[:, 0])
-    return bool((where > spot[0]).sum() % 2)
-
-
-def _closed(degrees: Places, ring: Ring) -> list[list[float]]:
-    """The coordinates of a ring, the first repeated at the end; corners that rounding put together are one."""
-    found: list[list[float]] = []
-    for place in degrees[ring].tolist():
-        if not found or place != found[-1]:
-            found.append(place)
-    return found if found[0] == found[-1] and len(found) > 1 else [*found, found[0]]
 
 
 def area_rates(city: City) -> dict[str, dict[str, Any]]:
