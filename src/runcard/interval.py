@@ -1,7 +1,12 @@
 """A number and how well it is known, the same everywhere: proven, estimated, or by chance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +17,8 @@ class Interval:
     low: float
     high: float
     proven: bool = False
+    batches: "tuple[NDArray[np.float64], NDArray[np.float64]] | None" = field(default=None, compare=False, repr=False)
+    """Of a ratio over the batches of a simulation: the two sums by batch, so that it can be paired with another one."""
 
     @property
     def half(self) -> float:

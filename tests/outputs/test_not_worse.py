@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.departments import grid_department
 
+from runcard.assess.auto import CLOSEST, RECOMMENDED, Effort, solved_city
 from runcard.assess.policy_choice import worse_note
 from runcard.assess.steps import NO_STEPS
 from runcard.city import City, generate_grid
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.map import compared_policies
-from runcard.outputs.report.solved import CLOSEST, RECOMMENDED, Effort, solved_city
 from runcard.outputs.report.words import replaced_words
 from runcard.outputs.whatif.changes import Load
 from runcard.outputs.whatif.effect import find_effect
@@ -55,22 +55,23 @@ def test_a_report_recommends_closest_first_instead(city: City) -> None:
     """Its numbers are those of closest-first, nothing is gained, and a sentence says why."""
     solved = solved_city(city, (CLOSEST, RECOMMENDED), report_effort())
     assert solved.replaced == {"truck": NAME}
-    assert solved.policies[-1]["truck"].name == CLOSEST
-    assert solved.last.missed == solved.results[0].missed
-    assert (solved.last.gain.low, solved.last.gain.high) == (0.0, 0.0)
+    assert solved.last.policies["truck"].name == CLOSEST
+    assert solved.last.missed == solved.first.missed
+    gain = solved.gain(solved.last)
+    assert (gain.low, gain.high) == (0.0, 0.0)
     assert replaced_words(solved) == [worse_note(NAME)]
 
 
 @pytest.mark.usefixtures("bad")
 def test_only_the_kind_that_is_worse_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ladders get a policy that is good, and keep it."""
-    rule = "runcard.outputs.report.solved.best_policy"
+    rule = "runcard.assess.auto.best_policy"
     monkeypatch.setattr(rule, lambda one: NAME if one.kinds == ("engine",) else "one-step-queueing")
     solved = solved_city(
         grid_department(side=4, engines=5, ladders=3), (CLOSEST, "fixed-card", RECOMMENDED), report_effort()
     )
     assert solved.replaced == {"engine": NAME}
-    assert {kind: one.name for kind, one in solved.policies[-1].items()} == {
+    assert {kind: one.name for kind, one in solved.last.policies.items()} == {
         "engine": CLOSEST,
         "ladder": "one-step-queueing",
     }
@@ -102,7 +103,7 @@ def test_a_policy_that_is_better_stays(city: City) -> None:
     """In a report, a what-if and a map; nothing is said."""
     solved = solved_city(city, (CLOSEST, RECOMMENDED), report_effort())
     assert (solved.replaced, replaced_words(solved)) == ({}, [])
-    assert solved.policies[-1]["truck"].name == NAME
+    assert solved.last.policies["truck"].name == NAME
     assert find_effect(city, [Load(1.2)], incidents=3_000).names == (NAME, CLOSEST)
     policies, note = compared_policies(city, (CLOSEST, NAME), DEFAULTS, NO_STEPS)
     assert [one.name for one in policies] == [CLOSEST, NAME]

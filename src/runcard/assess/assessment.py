@@ -1,13 +1,18 @@
 """An assessment: what plans of one city achieve, side by side, the first of them being what others improve on."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
-from runcard.assess.outcome import FleetOutcome, Outcome
+from runcard.assess.outcome import FleetOutcome, Outcome, avoided, larger_by
 from runcard.assess.policy_choice import PolicyChoice
+from runcard.assess.team_shares import TeamShares
 from runcard.city.model import LATE, City
+from runcard.interval import Interval
+from runcard.plan.words import certainty
+
+NOTHING: Final = Interval(0.0, 0.0, 0.0, proven=True)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -18,6 +23,12 @@ class Assessment:
     outcomes: tuple[Outcome, ...]
     choices: tuple[PolicyChoice, ...] = ()
     """The policies that somebody asked for by name or file, one for each outcome."""
+    num_incidents: int | None = None
+    """Simulated for each plan, the same for all; None if every state was evaluated."""
+    shares: tuple[Mapping[str, TeamShares], ...] = ()
+    """By kind, who goes how often to each demand point; () if not asked for."""
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    """By kind the policy that the last plan would have, where it is worse than closest-first: that is in its place."""
 
     def __getitem__(self, name: str) -> Outcome:
         """The outcome of the plan of that name."""
@@ -37,6 +48,21 @@ class Assessment:
     def first(self) -> Outcome:
         """What others improve on."""
         return self.outcomes[0]
+
+    @property
+    def last(self) -> Outcome:
+        """What the last plan achieves."""
+        return self.outcomes[-1]
+
+    @property
+    def exact(self) -> bool:
+        """Whether every state was evaluated; else incidents were simulated."""
+        return self.num_incidents is None
+
+    @property
+    def sure(self) -> str:
+        """What intervals are: proven, estimated, or at 95 %."""
+        return certainty(self.proven) if self.exact else "95 %"
 
     @property
     def names(self) -> list[str]:
@@ -62,6 +88,14 @@ class Assessment:
         """The part of what the first plan misses that another one avoids."""
         before = self.first.missed.value
         return 1.0 - outcome.missed.value / before if before > 0.0 else 0.0
+
+    def gain(self, outcome: Outcome) -> Interval:
+        """The same with its interval."""
+        return NOTHING if outcome is self.first else avoided(self.first.missed, outcome.missed)
+
+    def fewer(self, outcome: Outcome) -> Interval:
+        """How much less a plan misses than the first one, for each incident of the city."""
+        return NOTHING if outcome is self.first else larger_by(outcome.missed, self.first.missed)
 
     def gap_to_optimum(self, outcome: Outcome) -> float | None:
         """At most how far above the optimum the cost of a plan is, as a part; None where `optimal` is not beside it."""

@@ -81,6 +81,10 @@ class ChanceKeeper:
         """The weighted sum of missed standards."""
         return self._of_batches(name, kind, P_LATE)
 
+    def cost(self, name: str, kind: str) -> Sums:
+        """What the objective counts."""
+        return self._of_batches(name, kind, COST)
+
     def is_worse(self, name: str, than: str, kind: str) -> bool:
         """Whether a policy costs more than another one, beyond chance, over the same incidents of a kind."""
         (own, incidents), (other, _) = (self._of_batches(one, kind, COST) for one in (name, than))
@@ -118,4 +122,4 @@ class ChanceKeeper:
 def chance_interval(sums: Sums, most: float = 1.0) -> Interval:
     """The mean of chances, or of their weighted sum that is at most `most`, and its interval."""
     found = ratio_interval(*sums)
-    return Interval(found.value, max(0.0, found.low), min(most, found.high))
+    return Interval(found.value, max(0.0, found.low), min(most, found.high), batches=sums)

@@ -7,13 +7,14 @@ from typing import Final
 import numpy as np
 
 from runcard.assess.assessment import Assessment
-from runcard.assess.outcome import FleetOutcome, Outcome, StandardOutcome
+from runcard.assess.outcome import FleetOutcome, Outcome, StandardOutcome, unknown_error
 from runcard.assess.plans import of_each_kind, plans_for
 from runcard.assess.policy_choice import check_week, policy_choices
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.city.model import City, Standard
 from runcard.errors import RuncardError
 from runcard.interval import Interval
+from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.standards import StandardTables, error_of_standards, standard_tables
@@ -75,8 +76,8 @@ def fleet_outcome(
             standards.append(StandardOutcome(standard))
             continue
         value, low, high = (min(end, 1.0) for end in (chance.mean, chance.lower, chance.upper))  # no more than always
-        fraction, minutes_of = Interval(value, low, high, proven), None if mean is None else mean.mean
-        standards.append(StandardOutcome(standard, fraction, minutes_of))
+        minutes_of = None if mean is None else unknown_error(mean.mean)
+        standards.append(StandardOutcome(standard, Interval(value, low, high, proven), minutes_of))
     return FleetOutcome(
         kind=kind,
         city=city,
@@ -85,11 +86,21 @@ def fleet_outcome(
         missed=cost if problem.objective.minimise == "late" else late,
         cost=cost,
         standards=tuple(standards),
-        evaluation=evaluation,
+        minutes=_minutes(evaluation),
+        busy_fractions=evaluation.busy_fractions,
+        calls_per_day=evaluation.busy_fractions * problem.returns_per_day,
+        exact=evaluation,
         converged=evaluation.converged and (certificate is None or certificate.converged),
         seconds=solve_seconds + time.perf_counter() - began,
         own_rates=own_rates,
     )
+
+
+def _minutes(evaluation: Evaluation) -> dict[str, Interval]:
+    """The minutes of the first and the last arrival, so far as they are known."""
+    means = {"first_mean": evaluation.mean_response_minutes, "last_mean": evaluation.last_minutes}
+    p90 = {f"{which}_p90": minutes for which, minutes in evaluation.p90_minutes.items()}
+    return {which: unknown_error(minutes) for which, minutes in (means | p90).items() if minutes is not None}
 
 
 def _same_rates(problem: DispatchProblem, other: DispatchProblem) -> bool:

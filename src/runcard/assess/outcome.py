@@ -12,19 +12,24 @@ the same incidents, the sum is made batch by batch instead, and has an interval 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
-from typing import Any, Final
+from math import inf, nan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.chances import chance_interval
 from runcard.city.model import LATE, City, Standard
 from runcard.interval import Interval
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy.base import Policy
+from runcard.simulate.result import difference_interval, ratio_interval
 
-ARRIVALS: Final = ("first", "last")
+
+def unknown_error(value: float) -> Interval:
+    """A number whose error is not stated."""
+    return Interval(value, nan, nan)
 
 
 def weighted(parts: Iterable[tuple[float, Interval]]) -> Interval:
@@ -38,14 +43,19 @@ def weighted(parts: Iterable[tuple[float, Interval]]) -> Interval:
     return Interval(value, low, high, proven)
 
 
-def more(before: Interval, after: Interval) -> Interval:
-    """By how much a number is larger than another one, where both are sure to lie in their intervals."""
+def larger_by(before: Interval, after: Interval) -> Interval:
+    """By how much a number is larger than another one: batch by batch, or where both are sure to lie."""
+    if before.batches is not None and after.batches is not None:
+        return difference_interval(before.batches, after.batches)
     proven = before.proven and after.proven
     return Interval(after.value - before.value, after.low - before.high, after.high - before.low, proven)
 
 
 def avoided(before: Interval, after: Interval) -> Interval:
-    """The part of a number that another one avoids, where both are sure to lie in their intervals."""
+    """The part of a number that another one avoids: over the same incidents, or where both are sure to lie."""
+    if before.batches is not None and after.batches is not None:
+        gain = ratio_interval(before.batches[0] - after.batches[0], before.batches[0])
+        return Interval(gain.value, gain.low, min(1.0, gain.high))
     if before.value <= 0.0:
         return Interval(0.0, 0.0, 0.0, proven=before.proven)
     low = 1.0 - after.high / before.low if before.low > 0.0 else -inf
@@ -59,8 +69,13 @@ class StandardOutcome:
 
     standard: Standard
     missed: Interval | None = None
-    minutes: float | None = None
-    """The mean time of the arrival that it is about, if that is the first or the last, at incidents of its type."""
+    mean_minutes: Interval | None = None
+    """Until the arrival that it is about, if that is the first or the last, at incidents of its type."""
+
+    @property
+    def minutes(self) -> float | None:
+        """The mean of these minutes."""
+        return None if self.mean_minutes is None else self.mean_minutes.value
 
     def document(self) -> dict[str, Any]:
         """The outcome as plain values, ready for JSON."""
@@ -85,9 +100,16 @@ class FleetOutcome:
     optimal one, that lies in the interval too."""
     standards: tuple[StandardOutcome, ...]
     """() where the late fraction says it all."""
-    evaluation: Evaluation
-    converged: bool
-    seconds: float
+    minutes: Mapping[str, Interval]
+    """Until the first and the last unit are there, so far as they are known: "first_mean", "first_p90", "last_mean"."""
+    busy_fractions: NDArray[np.float64]
+    """[I] the part of the time that a unit of each station is busy."""
+    calls_per_day: NDArray[np.float64]
+    """[I] how often a unit of each station is sent."""
+    exact: Evaluation | None = None
+    """What is known besides where every state was evaluated; None if it was simulated."""
+    converged: bool = True
+    seconds: float = 0.0
     """The time to solve and evaluate."""
     own_rates: bool = True
     """Whether the policy was made for the rates of the period."""
@@ -98,11 +120,15 @@ class FleetOutcome:
         return self.policy.name == "optimal" and self.own_rates
 
     @property
+    def evaluation(self) -> Evaluation:
+        """What is known of an exact outcome besides."""
+        assert self.exact is not None  # nobody asks where it was simulated
+        return self.exact
+
+    @property
     def first_minutes(self) -> float:
         """The mean time until the first unit is there."""
-        minutes = self.evaluation.mean_response_minutes
-        assert minutes is not None  # what is assessed has minutes
-        return minutes
+        return self.minutes["first_mean"].value
 
     @property
     def late_by_rule(self) -> dict[str, float]:
@@ -110,10 +136,10 @@ class FleetOutcome:
         return {of.standard.rule: of.missed.value for of in self.standards if of.missed is not None}
 
     @property
-    def minutes(self) -> dict[str, float]:
-        """The minutes of the last arrival and the percentiles of both, where they are known."""
-        last = {} if self.evaluation.last_minutes is None else {"last_minutes": self.evaluation.last_minutes}
-        return last | {f"{which}_p90_minutes": mean for which, mean in self.evaluation.p90_minutes.items()}
+    def arrivals(self) -> dict[str, float]:
+        """The minutes of the last arrival and the percentiles of both, where they are known, as plain values."""
+        names = {"last_mean": "last_minutes", "first_p90": "first_p90_minutes", "last_p90": "last_p90_minutes"}
+        return {name: self.minutes[which].value for which, name in names.items() if which in self.minutes}
 
     @property
     def costs(self) -> dict[str, float]:
@@ -125,7 +151,7 @@ class FleetOutcome:
         evaluation, plain = self.evaluation, self.city.plain
         shares, busy = evaluation.dispatch_share.tolist(), evaluation.busy_fractions.tolist()
         columns = zip(self.problem.station_ids, shares, busy, strict=True)
-        document: dict[str, Any] = self.minutes | {
+        document: dict[str, Any] = self.arrivals | {
             "stations": [
                 {"station_id": home, "dispatch_share": share, "busy_fraction": part} for home, share, part in columns
             ],
@@ -139,12 +165,6 @@ class FleetOutcome:
             document["rules" if plain else "standards"] = [of.document() for of in self.standards]
         return document
 
-    @property
-    def calls_per_day(self) -> NDArray[np.float64]:
-        """[I] how often a unit of each station is sent."""
-        found: NDArray[np.float64] = self.evaluation.busy_fractions * self.problem.returns_per_day
-        return found
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Outcome:
@@ -156,6 +176,8 @@ class Outcome:
     """By period and kind; the one period `always` where the city has none."""
     solve_seconds: float = 0.0
     """The time to solve policies that do not know the hour."""
+    incidents: NDArray[np.float64] | None = None
+    """[batch] those of the city, in a simulation of all kinds over the same incidents."""
 
     def in_period(self, period: str) -> "Outcome":
         """The outcome of a period alone."""
@@ -170,6 +192,16 @@ class Outcome:
     def fleets(self) -> Mapping[str, FleetOutcome]:
         """The outcome of each kind, in the first period."""
         return next(iter(self.periods.values()))
+
+    @property
+    def policies(self) -> dict[str, Policy]:
+        """The policy of each kind, in the first period."""
+        return {kind: fleet.policy for kind, fleet in self.fleets.items()}
+
+    @property
+    def problems(self) -> dict[str, DispatchProblem]:
+        """The problem of each kind, in the first period."""
+        return {kind: fleet.problem for kind, fleet in self.fleets.items()}
 
     def _shares(self, per_day: Mapping[str, float]) -> dict[str, float]:
         """The part of the week that each period has of something, given how much of it a day has there; 0 if none."""
@@ -193,6 +225,9 @@ class Outcome:
 
     def _sum(self, of: str) -> Interval:
         """A number of all kinds and periods, per incident of the city."""
+        if self.incidents is not None:
+            parts = [getattr(fleet, of).batches for fleet in self.fleets.values()]
+            return chance_interval((np.sum([part[0] for part in parts], axis=0), self.incidents), self.city.most_weight)
         totals = {period: city.incidents_per_day for period, city in self.cities.items()}
         of_periods = {
             period: weighted(
@@ -251,13 +286,11 @@ class Outcome:
                 for period, city in self.cities.items()
             }
         )
-        missed = [(shares[period], part.missed) for period, part in known.items() if part.missed is not None]
-        minutes = [(shares[period], part.minutes) for period, part in known.items() if part.minutes is not None]
-        return StandardOutcome(
-            standard,
-            weighted(missed) if len(missed) == len(known) else None,
-            sum(share * mean for share, mean in minutes) if len(minutes) == len(known) else None,
-        )
+        numbers = [
+            [(shares[period], number) for period, part in known.items() if (number := getattr(part, name)) is not None]
+            for name in ("missed", "mean_minutes")
+        ]
+        return StandardOutcome(standard, *(weighted(of) if len(of) == len(known) else None for of in numbers))
 
     @property
     def optimum(self) -> float:

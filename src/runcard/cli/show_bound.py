@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import isfinite
 
+from runcard.assess.auto import CLOSEST
 from runcard.assess.policy_choice import PolicyChoice, is_small, policy_note
 from runcard.city.model import LATE, City
 from runcard.cli.show_comparison import print_files
 from runcard.cli.show_simulation import late_words
 from runcard.cli.terminal import make_console
 from runcard.outputs.bound import BoundedPolicy, CityBound, KindBound
-from runcard.outputs.report.solved import CLOSEST
 from runcard.plan.words import TINY, city_line, counted, incidents_a_day, objective_words
 from runcard.table import BEST, Cell, Row, Table
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from runcard.assess.auto import CLOSEST, QUICK
 from runcard.assess.chances import ChanceKeeper, Sums, chance_interval
 from runcard.assess.policy_choice import PolicyChoice, check_week
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
@@ -33,7 +34,6 @@ from runcard.interval import Interval
 from runcard.mdp.bound import BoundProgress, LowerBound, lower_bound
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.report.solved import CLOSEST, QUICK
 from runcard.outputs.simulate import interval_values
 from runcard.plan.plan import plan_of
 from runcard.policy.base import Policy

@@ -62,7 +62,7 @@ class WeightResult:
         """The result as plain values, ready for JSON."""
         numbers = {"weight": self.weight, "more_late": self.more_late, "minutes_saved": self.minutes_saved}
         outcome = self.assessment.outcomes[-1]
-        return numbers | self.assessment.numbers(outcome) | self.fleet.minutes | self.fleet.costs
+        return numbers | self.assessment.numbers(outcome) | self.fleet.arrivals | self.fleet.costs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

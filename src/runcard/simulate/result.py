@@ -94,7 +94,7 @@ def ratio_interval(above: NDArray[np.float64], below: NDArray[np.float64], level
         return Interval(0.0, -np.inf, np.inf)
     ratio = float(above.sum()) / total
     spread = interval_of((above - ratio * below) / below.mean(), level)
-    return Interval(ratio, ratio - spread.half, ratio + spread.half)
+    return Interval(ratio, ratio - spread.half, ratio + spread.half, batches=(above, below))
 
 
 def difference_interval(

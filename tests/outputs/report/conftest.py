@@ -4,9 +4,9 @@ import pytest
 from tests.departments import grid_department
 from tests.town import plain_town
 
+from runcard.assess.auto import Effort
 from runcard.city import City, demo_city
 from runcard.outputs.report.findings import Report, find
-from runcard.outputs.report.solved import Effort
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from runcard.response.routes import find_routes
 def test_answers_are_the_decisions_of_the_policy(report: Report) -> None:
     """The recommended team of every demand point, and the gain as the difference of two options of the decision."""
     seen_gain = 0
-    for kind, policy in report.solved.policies[-1].items():
-        problem, closest = policy.problem, report.solved.policies[0][kind]
+    for kind, policy in report.solved.last.policies.items():
+        problem, closest = policy.problem, report.solved.first.policies[kind]
         for answer in report.answers[kind]:
             decision = policy.decide(problem.trucks, answer.point)
             assert sorted(problem.station_ids[i] for i in answer.team) == sorted(decision.team)

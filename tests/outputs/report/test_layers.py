@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from runcard.assess.auto import Effort
 from runcard.city import City
 from runcard.mdp.problem import MINUTES
 from runcard.outputs.page import ground_of
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.layers import KindMap, Layer, layers_of
-from runcard.outputs.report.solved import Effort
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,11 @@ def test_every_area_of_a_layer_is_on_the_ground(report: Report, layers: dict[str
 def test_chances_by_area_add_up_to_the_table(report: Report, town: City) -> None:
     """The mean over areas of the chance to miss a standard, and of the minutes, is what the table says."""
     for number in (0, -1):
-        result = report.solved.results[number]
+        result = report.solved.outcomes[number]
         for kind, shares in report.solved.shares[number].items():
             seen, rates = town.of_kind(kind), shares.problem.incidents_per_day
             minutes = float((rates * shares.mean(shares.problem.measures[MINUTES])).sum() / rates.sum())
-            assert minutes == pytest.approx(result.kinds[kind].mean_minutes, rel=1e-6)
+            assert minutes == pytest.approx(result.fleets[kind].first_minutes, rel=1e-6)
             missed = 0.0
             for one in result.standards:
                 if one.standard.kind == kind:
@@ -79,8 +79,8 @@ def test_what_an_area_has_is_the_mean_over_its_incidents(report: Report, town: C
 
 def test_outlined_areas_are_those_where_another_team_goes(report: Report, layers: dict[str, Layer], town: City) -> None:
     """With every unit idle, for some type of incident; elsewhere the label says that the closest units go."""
-    for kind, policy in report.solved.policies[-1].items():
-        closest, problem = report.solved.policies[0][kind], policy.problem
+    for kind, policy in report.solved.last.policies.items():
+        closest, problem = report.solved.first.policies[kind], policy.problem
         expected = {
             town.of_kind(kind).demand[j].node_id
             for j in range(problem.num_points)

@@ -8,11 +8,11 @@ import pytest
 from tests.departments import random_department
 from tests.weeks import with_days
 
+from runcard.assess.auto import Effort
 from runcard.city import City, Standard, Unit, generate_grid
 from runcard.city.model import Objective
 from runcard.outputs.report import report_page, write_report
 from runcard.outputs.report.findings import find
-from runcard.outputs.report.solved import Effort
 
 
 def with_boats(city: City) -> City:
@@ -84,7 +84,7 @@ def test_every_class_has_a_row(exact: bool, monkeypatch: pytest.MonkeyPatch) -> 
     page = report_page(report)
     for words in ("Late, by 2 different standards", f"in {city.target_minutes:g} min", "second of 2 trucks in 9 min"):
         assert words in page
-    for result in report.solved.results:
+    for result in report.solved:
         parts = [one.missed.value for one in result.standards if one.missed is not None]
         assert sum(parts) / 2.0 == pytest.approx(result.missed.value, rel=1e-6 if exact else 0.1)
         assert all(one.missed is not None and one.missed.low <= one.missed.high for one in result.standards)

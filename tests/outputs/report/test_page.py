@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from tests.browser import OpenPage
 
+from runcard.assess.auto import Effort, per_year
 from runcard.assess.exact import assess_exactly
 from runcard.city import City, generate_grid
 from runcard.errors import InputError
 from runcard.outputs.report import report_page, write_report
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.sensitivity import sensitivity
-from runcard.outputs.report.solved import Effort, per_year
 from runcard.plan.words import minutes_words, percent_words, rule_words
 
 HOSTILE = '"><img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script><!-- {{ 7 * 7 }} &amp;'
@@ -66,7 +66,7 @@ def map_data(page: str) -> Any:
 
 def test_the_page_has_every_standard_under_every_policy(report: Report, page: str) -> None:
     """Missed and mean response side by side, as the results have them."""
-    for result in report.solved.results:
+    for result in report.solved:
         for one in result.standards:
             assert one.missed is not None
             assert one.minutes is not None
@@ -75,9 +75,8 @@ def test_the_page_has_every_standard_under_every_policy(report: Report, page: st
             )
             assert re.search(pattern, page)
             assert rule_words(one.standard) in page
-    for kind in report.solved.last.kinds.values():
-        assert kind.p90_minutes is not None
-        assert minutes_words(kind.p90_minutes) in page
+    for kind in report.solved.last.fleets.values():
+        assert minutes_words(kind.minutes["first_p90"].value) in page
 
 
 def test_the_page_is_well_formed_and_can_be_read_aloud(page: str) -> None:
@@ -220,7 +219,7 @@ def test_the_page_says_what_cards_keep_of_the_gain() -> None:
     report = find(generate_grid(side=4, num_stations=4, load=0.3, seed=2), Effort())
     (table,) = report.depths
     costs = [row.missed.value for row in table.rows]
-    assert costs[0] == pytest.approx(report.solved.results[0].missed.value, rel=1e-9)
+    assert costs[0] == pytest.approx(report.solved.first.missed.value, rel=1e-9)
     assert costs[-1] == pytest.approx(report.solved.last.missed.value, rel=1e-9)
     for row, cost in zip(table.rows, costs, strict=True):
         assert row.kept is not None

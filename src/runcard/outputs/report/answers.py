@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.assessment import Assessment
 from runcard.city.model import City
-from runcard.outputs.report.solved import Solved
 from runcard.plan.everywhere import everywhere
 from runcard.plan.fleet import fleet_of
 from runcard.policy.base import Policy
@@ -68,7 +68,7 @@ def answers_of(policy: Policy) -> tuple[AreaAnswer, ...]:
     )
 
 
-def far_units(solved: Solved, kind: str, answers: tuple[AreaAnswer, ...]) -> list[FarUnit]:
+def far_units(solved: Assessment, kind: str, answers: tuple[AreaAnswer, ...]) -> list[FarUnit]:
     """The recommended units that look absurd: far away, or beyond a standard that those of closest-first would meet.
 
     For each standard the unit is looked at that it is about: the first, the second, ... to arrive.

@@ -7,22 +7,21 @@ from typing import Any, Final
 import numpy as np
 
 from runcard.assess.assessment import Assessment
+from runcard.assess.auto import (
+    CARD,
+    CLOSEST,
+    OPTIMAL,
+    RECOMMENDED,
+    Effort,
+    solved_city,
+    with_team_shares,
+)
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.depth import DEPTHS, DepthTable, is_quick, measure_depths
 from runcard.outputs.report.answers import AreaAnswer, FarUnit, answers_of, far_units
 from runcard.outputs.report.sensitivity import Row, sensitivity
-from runcard.outputs.report.solved import (
-    CARD,
-    CLOSEST,
-    OPTIMAL,
-    RECOMMENDED,
-    Effort,
-    Solved,
-    of_assessment,
-    solved_city,
-)
 from runcard.plan.plan import plan_of
 
 REPORTED: Final = (CLOSEST, CARD, OPTIMAL)
@@ -53,7 +52,7 @@ class Report:
 
     given: City
     """The city, with its periods."""
-    solved: Solved
+    solved: Assessment
     """The city at the mean rates of the week."""
     stations: tuple[StationUnits, ...]
     """By kind, those of the highest price first."""
@@ -91,11 +90,11 @@ def find(
                 f"{given.name}: expected a comparison of this city with {', '.join(REPORTED)}, got one of "
                 f"{comparison.city.name} with {', '.join(comparison.names)}"
             )
-        solved = of_assessment(comparison, effort, with_shares=True)
+        solved = with_team_shares(comparison, effort)
     rows = () if quick else sensitivity(given, solved, effort)
     depths = () if quick else _depths(solved, effort)
     answers = {}
-    for kind, policy in solved.policies[-1].items():
+    for kind, policy in solved.last.policies.items():
         effort.steps.begin(f"{kind}: who goes to each area")
         answers[kind] = answers_of(policy)
     return Report(
@@ -111,24 +110,24 @@ def find(
     )
 
 
-def _depths(solved: Solved, effort: Effort) -> tuple[DepthTable, ...]:
+def _depths(solved: Assessment, effort: Effort) -> tuple[DepthTable, ...]:
     """What cards keep of the gain, for a city that is small enough to say it in a few seconds."""
-    policies = solved.policies[-1]
+    policies = solved.last.policies
     if not solved.exact or set(policies) != set(solved.city.sent_kinds):
         return ()
     plan = plan_of(solved.city, policies)
     if not is_quick(plan):
         return ()
-    known = [(kind, policy) for by_kind in solved.policies for kind, policy in by_kind.items() if policy.has_card]
+    known = [(kind, policy) for outcome in solved for kind, policy in outcome.policies.items() if policy.has_card]
     orders = {kind: policy.fixed_order for kind, policy in known if policy.fixed_order is not None}
     book = make_book(plan, depth_to_measure=DEPTHS[-1], orders=orders, options=effort.options, steps=effort.steps)
     return measure_depths(book, threads=effort.options.threads, steps=effort.steps)
 
 
-def _stations(solved: Solved, kind: str) -> list[StationUnits]:
+def _stations(solved: Assessment, kind: str) -> list[StationUnits]:
     """The units of a kind by station, those of the highest price first."""
-    seen, policy = solved.city.of_kind(kind), solved.policies[-1][kind]
-    closest, recommended = solved.results[0].kinds[kind], solved.last.kinds[kind]
+    seen, policy = solved.city.of_kind(kind), solved.last.policies[kind]
+    closest, recommended = solved.first.fleets[kind], solved.last.fleets[kind]
     prices = policy.prices(policy.problem.trucks, np.arange(1, policy.problem.num_stations + 1))
     found = [
         StationUnits(

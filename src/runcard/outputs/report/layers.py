@@ -38,7 +38,7 @@ class KindMap:
     @property
     def problem(self) -> DispatchProblem:
         """The problem of the kind."""
-        return self.report.solved.policies[-1][self.kind].problem
+        return self.report.solved.last.policies[self.kind].problem
 
     @property
     def shares(self) -> tuple[TeamShares, TeamShares]:

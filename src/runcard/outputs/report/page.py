@@ -13,6 +13,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from runcard.assess.assessment import Assessment
+from runcard.assess.auto import CARD, Effort
+from runcard.assess.outcome import larger_by
 from runcard.assess.steps import NO_STEPS, Steps
 from runcard.city.model import City
 from runcard.interval import Interval
@@ -23,7 +25,6 @@ from runcard.outputs.report import words
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import PART, TITLES, Row
-from runcard.outputs.report.solved import CARD, Effort
 from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
 from runcard.policy.solve_options import SolveOptions
 
@@ -63,7 +64,7 @@ def report_page(report: Report, *, command: str = "") -> str:
     """The text of the page."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string((files("runcard.outputs.report") / "page.html").read_text("utf-8"))
-    parts, results, city = page_parts(), report.solved.results, report.city
+    parts, results, city = page_parts(), report.solved.outcomes, report.city
     data = {"ground": ground_of(city), "layers": layers_of(report), "note": _map_note(report)}
     times, unit = price_words(city)
     return template.render(
@@ -95,7 +96,7 @@ def report_page(report: Report, *, command: str = "") -> str:
 
 def _map_note(report: Report) -> str:
     """What the map is about."""
-    how = "exact" if report.solved.exact else f"counted over {report.solved.incidents:,} simulated incidents"
+    how = "exact" if report.solved.exact else f"counted over {report.solved.num_incidents:,} simulated incidents"
     return (
         f"Recommended dispatch. Chances and minutes of the long run are {how}; who goes is with every unit in quarters."
     )
@@ -115,27 +116,27 @@ class MissedCell:
 
 def _standard_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
     """For each standard, and first for all together, what each policy does."""
-    results, exact, city = report.solved.results, report.solved.exact, report.city
+    solved, exact, city = report.solved, report.solved.exact, report.city
     total = [
         MissedCell(
             missed=percent_words(one.missed.value) if city.plain else _per_100(one.missed.value),
             interval=interval_words(one.missed, exact),
-            minutes=minutes_words(one.mean_minutes),
-            change=_change(one.fewer),
+            minutes=minutes_words(one.first_minutes),
+            change=_change(solved.fewer(one)),
         )
-        for one in results
+        for one in solved
     ]
     found = [(_late_rule(city) if city.plain else "All standards together, per 100 incidents", total)]
-    for number, standard in enumerate(one.standard for one in results[0].standards):
+    for number, standard in enumerate(of.standard for of in solved.first.standards):
         cells = []
-        for result in results:
-            one = result.standards[number]
+        for outcome in solved:
+            before, one = solved.first.standards[number], outcome.standards[number]
             cells.append(
                 MissedCell(
                     missed="no incidents" if one.missed is None else percent_words(one.missed.value),
                     interval="" if one.missed is None else interval_words(one.missed, exact),
                     minutes="–" if one.minutes is None else minutes_words(one.minutes),
-                    change="" if one.fewer is None else _change(one.fewer),
+                    change=_change(larger_by(one.missed, before.missed)) if before.missed and one.missed else "",
                 )
             )
         found.append((rule_words(standard), cells))
@@ -175,10 +176,10 @@ def _kind_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
     found = []
     for kind in report.city.kinds:
         cells = []
-        for result in report.solved.results:
-            one = result.kinds[kind]
-            p90 = "–" if one.p90_minutes is None else minutes_words(one.p90_minutes)
-            cells.append(MissedCell(missed="", interval="", minutes=minutes_words(one.mean_minutes), p90=p90))
+        for result in report.solved:
+            one = result.fleets[kind]
+            p90 = minutes_words(one.minutes["first_p90"].value) if "first_p90" in one.minutes else "–"
+            cells.append(MissedCell(missed="", interval="", minutes=minutes_words(one.first_minutes), p90=p90))
         found.append((kind, cells))
     return found
 
@@ -213,7 +214,7 @@ class Scale:
 
 def _gain_scale(rows: tuple[Row, ...]) -> Scale:
     """A scale that has room for all gains, and for 0."""
-    gains = [row.recommended.gain for row in rows]
+    gains = [row.gain for row in rows]
     ends = [end for gain in gains for end in (gain.low, gain.value, gain.high) if isfinite(end)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     room = 0.05 * (high - low) or 0.01
@@ -232,12 +233,12 @@ def _settings(report: Report) -> list[tuple[str, str]]:
     by_kind = (
         ", ".join(f"{kind} {minutes:.3g} min" for kind, minutes in busy.items()) if isinstance(busy, Mapping) else ""
     )
-    recommended = ", ".join(f"{kind}: {policy.name}" for kind, policy in solved.policies[-1].items())
+    recommended = ", ".join(f"{kind}: {policy.name}" for kind, policy in solved.last.policies.items())
     method = f"every state solved; intervals are {solved.sure}"
-    if solved.incidents is not None:
+    if solved.num_incidents is not None:
         method = (
-            f"{solved.incidents:,} incidents simulated for each policy, the same for all, and about "
-            f"{PART * solved.incidents:,.0f} where the city is changed; seed {report.seed}; 95 %"
+            f"{solved.num_incidents:,} incidents simulated for each policy, the same for all, and about "
+            f"{PART * solved.num_incidents:,.0f} where the city is changed; seed {report.seed}; 95 %"
         )
     found = {
         "Areas, road nodes and road links": f"{len({one.node_id for one in city.demand}):,}, {len(city.nodes):,}, "

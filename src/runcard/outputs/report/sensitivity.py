@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from runcard.assess.assessment import Assessment
+from runcard.assess.auto import CLOSEST, RECOMMENDED, Effort, quicker, solved_city
+from runcard.assess.outcome import Outcome, avoided
 from runcard.assess.steps import NamedSteps
 from runcard.city.model import City
+from runcard.interval import Interval
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.report.solved import CLOSEST, RECOMMENDED, Effort, PolicyResult, Solved, quicker, solved_city
 
 LOADS: Final = (0.5, 0.8, 1.25, 1.5)
 SHARED_DELAYS: Final = (0.0, 0.5, 1.0)
@@ -45,8 +48,13 @@ class Row:
 
     about: str
     words: str
-    closest: PolicyResult
-    recommended: PolicyResult
+    closest: Outcome
+    recommended: Outcome
+
+    @property
+    def gain(self) -> Interval:
+        """The part of the misses of closest-first that is avoided."""
+        return avoided(self.closest.missed, self.recommended.missed)
 
 
 def changes_of(given: City) -> list[Change]:
@@ -91,14 +99,14 @@ def with_targets(city: City, more_minutes: float) -> City:
     return replace(city, target_minutes=moved(city.target_minutes), standards=standards, demand=demand)
 
 
-def sensitivity(given: City, base: Solved, effort: Effort) -> tuple[Row, ...]:
+def sensitivity(given: City, base: Assessment, effort: Effort) -> tuple[Row, ...]:
     """A row for the city as it is, and one for each change."""
-    rows = [Row(about="", words="as described", closest=base.results[0], recommended=base.last)]
+    rows = [Row(about="", words="as described", closest=base.first, recommended=base.last)]
     changes = changes_of(given)
-    effort = quicker(effort, base.incidents, PART)
+    effort = quicker(effort, base.num_incidents, PART)
     for number, change in enumerate(changes, start=1):
         named = replace(effort, steps=NamedSteps(effort.steps, f"{number} of {len(changes)}, {change.words}"))
-        known: Mapping[str, DispatchProblem] | None = base.problems if change.rates_only else None
+        known: Mapping[str, DispatchProblem] | None = base.first.problems if change.rates_only else None
         found = solved_city(change.city, (CLOSEST, RECOMMENDED), named, known=known)
-        rows.append(Row(about=change.about, words=change.words, closest=found.results[0], recommended=found.last))
+        rows.append(Row(about=change.about, words=change.words, closest=found.first, recommended=found.last))
     return tuple(rows)

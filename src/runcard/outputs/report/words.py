@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
+from runcard.assess.assessment import Assessment
+from runcard.assess.auto import CARD, CLOSEST, per_year
+from runcard.assess.outcome import Outcome, larger_by
 from runcard.assess.policy_choice import worse_note
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.interval import Interval
 from runcard.outputs.fit_file import care_words, fit_faults
-from runcard.outputs.report.solved import CARD, CLOSEST, PolicyResult, Solved, per_year
 from runcard.plan.words import (
     and_list,
     counted,
@@ -32,7 +34,7 @@ LITTLE: Final = 0.01
 """A gain that is no reason to send other units than the closest."""
 
 
-def policy_title(result: PolicyResult, number: int, num: int) -> str:
+def policy_title(result: Outcome, number: int, num: int) -> str:
     """What a chief calls a policy."""
     if number == num - 1:
         return "Recommended"
@@ -61,7 +63,7 @@ def summary(report: "Report") -> list[str]:
     ]
 
 
-def replaced_words(solved: Solved) -> list[str]:
+def replaced_words(solved: Assessment) -> list[str]:
     """Where closest-first is recommended because the policy that a kind gets by itself is worse there."""
     several = len(solved.city.kinds) > 1
     return [(f"{kind}: " if several else "") + worse_note(name) for kind, name in solved.replaced.items()]
@@ -96,11 +98,11 @@ def in_the_log(report: "Report") -> list[tuple[str, str, str, str]]:
 
 def _today(report: "Report") -> str:
     """What sending the closest units does."""
-    city, first = report.city, report.solved.results[0]
+    city, first = report.city, report.solved.first
     year = per_year(first.missed.value, city)
-    minutes = and_list([f"{minutes_words(one.mean_minutes)} ({kind})" for kind, one in first.kinds.items()])
-    if len(first.kinds) == 1:
-        minutes = minutes_words(first.mean_minutes)
+    minutes = and_list([f"{minutes_words(fleet.first_minutes)} ({kind})" for kind, fleet in first.fleets.items()])
+    if len(first.fleets) == 1:
+        minutes = minutes_words(first.first_minutes)
     weighted = " (counted with their weights)" if any(one.weight != 1.0 for one in city.standards) else ""
     return (
         f"If the closest units always go, there are {number_words(year / DAYS_PER_YEAR)} {misses(city)}{weighted} "
@@ -110,17 +112,18 @@ def _today(report: "Report") -> str:
 
 def _recommended(report: "Report") -> str:
     """What the recommended dispatch changes."""
-    city, first, last = report.city, report.solved.results[0], report.solved.last
-    seconds = 60.0 * (first.mean_minutes - last.mean_minutes)
+    city, first, last = report.city, report.solved.first, report.solved.last
+    gain = report.solved.gain(last)
+    seconds = 60.0 * (first.first_minutes - last.first_minutes)
     response = (
         f"the first unit is there {abs(seconds):.1f} seconds {'sooner' if seconds >= 0.0 else 'later'} on average"
     )
     if abs(seconds) < 0.05:
         response = "the mean response stays the same"
-    found = verdict(last.gain)
-    year = per_year(last.fewer.value, city)
+    found = verdict(gain)
+    year = per_year(report.solved.fewer(last).value, city)
     # How sure it is: exact numbers need no interval in a sentence.
-    between = "" if report.solved.exact else f" (95 % sure: {_range(last.gain)})"
+    between = "" if report.solved.exact else f" (95 % sure: {_range(gain)})"
     if city.objective.minimise != "late":
         aim = "the shortest mean response" if city.objective.minimise == "minutes" else "missed standards and minutes"
         return (
@@ -128,10 +131,10 @@ def _recommended(report: "Report") -> str:
             f"{number_words(abs(year))} {misses(city)} {'fewer' if year >= 0.0 else 'more'} a year."
         )
     if found == "better":
-        little = " That is little: the closest unit is as good as any rule here." if last.gain.value < LITTLE else ""
+        little = " That is little: the closest unit is as good as any rule here." if gain.value < LITTLE else ""
         return (
             f"The recommended dispatch has {number_words(year)} {misses(city)} a year fewer, "
-            f"{percent_words(last.gain.value)} of them{between}, and {response}.{little}"
+            f"{percent_words(gain.value)} of them{between}, and {response}.{little}"
         )
     if found == "worse":
         return f"The recommended dispatch is worse than closest first{between}: do not use it."
@@ -151,11 +154,11 @@ def _range(gain: Interval) -> str:
 
 def _card(report: "Report") -> list[str]:
     """How much of the gain a fixed list of units keeps, if there is a gain."""
-    last = report.solved.last
-    cards = [one for one in report.solved.results if one.name == CARD]
-    if not cards or verdict(last.gain) != "better" or report.city.objective.minimise != "late":
+    gain = report.solved.gain(report.solved.last)
+    cards = [one for one in report.solved if one.name == CARD]
+    if not cards or verdict(gain) != "better" or report.city.objective.minimise != "late":
         return []
-    kept = max(0.0, cards[0].gain.value / last.gain.value)
+    kept = max(0.0, report.solved.gain(cards[0]).value / gain.value)
     return [
         f"A fixed list of units for each area, which any dispatch system can hold, keeps {min(kept, 1.0):.0%} of this "
         "gain."
@@ -165,13 +168,16 @@ def _card(report: "Report") -> list[str]:
 def _worse(report: "Report") -> list[str]:
     """The standards that are missed more often with the recommended dispatch, however little, if a table shows it."""
     certain, uncertain = list[str](), list[str]()
-    for before, after in zip(report.solved.results[0].standards, report.solved.last.standards, strict=True):
-        if not after.missed or not before.missed or not after.fewer or after.fewer.value >= 0.0:
+    for before, after in zip(report.solved.first.standards, report.solved.last.standards, strict=True):
+        if not after.missed or not before.missed:
             continue
-        shares, is_certain = (after.missed.value, before.missed.value), after.fewer.high < 0.0
+        fewer = larger_by(after.missed, before.missed)
+        if fewer.value >= 0.0:
+            continue
+        shares, is_certain = (after.missed.value, before.missed.value), fewer.high < 0.0
         more, less = map(percent_words, shares)
         if more == less:
-            if not is_certain or after.fewer.value > -NOTICED:
+            if not is_certain or fewer.value > -NOTICED:
                 continue
             more, less = (f"{100.0 * share:.2f} %" for share in shares)
         (certain if is_certain else uncertain).append(f"{rule_words(after.standard)}, missed {more} instead of {less}")
@@ -207,7 +213,7 @@ def _absurd(report: "Report") -> str:
 
 def survival(rows: "Sequence[Row]") -> str:
     """Whether the gain survives all changes, in a sentence."""
-    found = [verdict(row.recommended.gain) for row in rows]
+    found = [verdict(row.gain) for row in rows]
     if found[0] != "better":
         better = [row.words for row, one in zip(rows, found, strict=True) if one == "better"]
         if not better:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.assess.outcome import more, weighted
+from runcard.assess.outcome import larger_by, weighted
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.city.periods import Period
 from runcard.interval import Interval
@@ -43,7 +43,7 @@ class BeforeAfter:
 
 def sure_change(before: Interval, after: Interval) -> BeforeAfter:
     """The change between two numbers that are sure to lie in their intervals."""
-    return BeforeAfter(before, after, more(before, after))
+    return BeforeAfter(before, after, larger_by(before, after))
 
 
 def no_change(number: Interval) -> BeforeAfter:

@@ -1,0 +1,106 @@
+"""Plans assessed by simulation: all kinds over the same incidents, as means of the chances of those who went.
+
+Policies wait at home and drive as the problem says (the scenario `paper`), so that only who goes is left to chance (see
+`chances.py`); percentiles and the work of units are counted.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from runcard.assess.chances import ChanceKeeper, chance_interval
+from runcard.assess.outcome import FleetOutcome, Outcome, StandardOutcome
+from runcard.assess.steps import NO_STEPS, Steps
+from runcard.city.model import City
+from runcard.city.periods import ALWAYS
+from runcard.interval import Interval
+from runcard.plan.plan import Plan
+from runcard.simulate.engine import simulate_kinds
+from runcard.simulate.result import Simulation, ratio_interval
+from runcard.simulate.scenario import PAPER
+
+
+def simulated_outcomes(
+    city: City,
+    plans: Mapping[str, Plan],
+    *,
+    incidents: int,
+    seed: int = 1,
+    threads: int | None = None,
+    like: City | None = None,
+    steps: Steps = NO_STEPS,
+) -> tuple[tuple[Outcome, ...], ChanceKeeper]:
+    """What plans achieve over so many incidents, in the order of the plans; and who went, incident by incident.
+
+    Units that a city `like` this one has as well meet the same draws in both.
+    """
+    keeper = ChanceKeeper(city, plans)
+    steps.begin(f"simulating {incidents:,} incidents")
+    kinds = simulate_kinds(
+        city,
+        [{kind: plan.fleet(kind) for kind in city.kinds} for plan in plans.values()],
+        PAPER,
+        incidents=incidents,
+        precision=None,
+        seed=seed,
+        names=list(plans),
+        threads=threads,
+        other_city=False,
+        progress=lambda done: steps.part(min(1.0, done.part)),
+        keep_records=keeper.keep,
+        like=like,
+    )
+    batches = kinds[city.kinds[0]].policies[0].batches
+    of_city = np.array([float(batch.of_city) for batch in batches])
+    outcomes = tuple(
+        Outcome(
+            name=name,
+            city=city,
+            periods={
+                ALWAYS.name: {kind: _fleet(city.of_kind(kind), of, keeper, plan, name) for kind, of in kinds.items()}
+            },
+            incidents=of_city,
+        )
+        for name, plan in plans.items()
+    )
+    return outcomes, keeper
+
+
+def _fleet(city: City, simulation: Simulation, keeper: ChanceKeeper, plan: Plan, name: str) -> FleetOutcome:
+    """What one kind does under a plan."""
+    (kind,) = city.kinds
+    policy = simulation.policies[simulation.names.index(name)]
+    homes = np.array(simulation.station_of)
+    stations = [station.station_id for station in city.stations]
+    minutes = {
+        "first_mean": ratio_interval(*keeper.first_minutes(name, kind)),
+        "first_p90": policy.minutes("first_p90"),
+    }
+    last = keeper.last_minutes(name, kind)
+    minutes["last_mean"] = policy.minutes("last_mean") if last is None else ratio_interval(*last)
+    return FleetOutcome(
+        kind=kind,
+        city=city,
+        problem=plan.fleet(kind).problem,
+        policy=plan.fleet(kind).policy,
+        missed=chance_interval(keeper.missed(name, kind), city.most_weight),
+        cost=ratio_interval(*keeper.cost(name, kind)),
+        standards=_standards(city, keeper, kind, name),
+        minutes=minutes,
+        busy_fractions=np.array([policy.busy_fractions[homes == home].mean() for home in stations]),
+        calls_per_day=np.array([policy.dispatches_per_day[homes == home].mean() for home in stations]),
+    )
+
+
+def _standards(city: City, keeper: ChanceKeeper, kind: str, name: str) -> tuple[StandardOutcome, ...]:
+    """How often each standard is missed; () where the late fraction says it all."""
+    rules = keeper.rules[kind]
+    outcomes = []
+    for number, rule in enumerate(rules if len(rules) > 1 or not city.plain else ()):
+        missed, minutes = keeper.standard(name, kind, number), keeper.standard_minutes(name, kind, number)
+        if not missed[1].any():
+            outcomes.append(StandardOutcome(rule.standard))
+            continue
+        mean: Interval | None = None if minutes is None else ratio_interval(*minutes)
+        outcomes.append(StandardOutcome(rule.standard, chance_interval(missed), mean))
+    return tuple(outcomes)
