@@ -82,11 +82,11 @@ def test_only_the_kind_that_is_worse_is_replaced(monkeypatch: pytest.MonkeyPatch
 def test_a_change_is_shown_with_closest_first_instead(city: City) -> None:
     """Before and after have one policy; who names one gets it all the same."""
     effect = find_effect(city, [Load(1.2)], incidents=3_000)
-    assert effect.names == (CLOSEST, CLOSEST)
+    assert [policy.name for policy in effect.policies] == [CLOSEST, CLOSEST]
     assert effect.notes == (worse_note(NAME),)
-    assert effect.missed(0) == effect.missed(1)
+    assert effect.policies[0].missed == effect.policies[1].missed
     asked = find_effect(city, [Load(1.2)], policy=NAME, incidents=3_000)
-    assert asked.names == (NAME, CLOSEST)
+    assert [policy.name for policy in asked.policies] == [NAME, CLOSEST]
     assert worse_note(NAME) not in asked.notes
 
 
@@ -104,7 +104,7 @@ def test_a_policy_that_is_better_stays(city: City) -> None:
     solved = solved_city(city, (CLOSEST, RECOMMENDED), report_effort())
     assert (solved.replaced, replaced_words(solved)) == ({}, [])
     assert solved.last.policies["truck"].name == NAME
-    assert find_effect(city, [Load(1.2)], incidents=3_000).names == (NAME, CLOSEST)
+    assert find_effect(city, [Load(1.2)], incidents=3_000).policies[0].name == NAME
     policies, note = compared_policies(city, (CLOSEST, NAME), DEFAULTS, NO_STEPS)
     assert [one.name for one in policies] == [CLOSEST, NAME]
     assert note == ""

@@ -5,14 +5,14 @@ another policy costs more than that over the same incidents, by the 95 % interva
 small, all numbers are exact and their intervals proven or estimated; else all are simulated (see `simulated.py`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final
 
 from runcard.assess.assessment import Assessment
 from runcard.assess.chances import ChanceKeeper
 from runcard.assess.exact import outcomes_of
+from runcard.assess.plans import solve_quickly
 from runcard.assess.policy_choice import best_policy, is_small
 from runcard.assess.simulated import simulated_outcomes
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
@@ -23,8 +23,6 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.plan.fleet import fleet_of
 from runcard.plan.plan import Plan, plan_of
 from runcard.policy.base import Policy
-from runcard.policy.closest_first import quick_closest_first
-from runcard.policy.fixed_card import quick_fixed_card
 from runcard.policy.solve import solve_named
 from runcard.policy.solve_options import SolveOptions
 
@@ -38,8 +36,6 @@ MOST_INCIDENTS: Final = 60_000
 FEWEST_INCIDENTS: Final = 4_000
 FEW_TEAMS: Final = 64
 """With so many teams a decision takes a hundredth of a millisecond, with more of them longer in proportion."""
-
-QUICK: Final[Mapping[str, Callable[..., Policy]]] = {CLOSEST: quick_closest_first, CARD: quick_fixed_card}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +131,7 @@ def _simulated(
         for kind, problem in problems.items():
             word = policy_for(cities[kind], name) if kind in city.kinds else CLOSEST
             effort.steps.begin(word if len(problems) == 1 else f"{kind}: {word}")
-            # Nobody looks at the prices of closest-first and of the card here, and they take long.
-            solve = QUICK.get(word, partial(solve_named, name=word))
-            policies[kind] = solve(problem, options=effort.options)
+            policies[kind] = solve_quickly(problem, word, effort.options)
         solved.append(policies)
     incidents, replaced = incidents_for(problems) if effort.incidents is None else effort.incidents, dict[str, str]()
     while True:

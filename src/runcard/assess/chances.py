@@ -97,13 +97,10 @@ class ChanceKeeper:
             found[:, batch] = own
         return found[0], found[1]
 
-    def first_minutes(self, name: str, kind: str) -> Sums:
-        """The minutes until the first unit is there."""
-        return self._of_batches(name, kind, MINUTES)
-
-    def last_minutes(self, name: str, kind: str) -> Sums | None:
-        """The minutes until the last unit is there; None where there are too many teams for their means."""
-        return self._of_batches(name, kind, LAST_MINUTES) if LAST_MINUTES in self._tables[kind] else None
+    def minutes(self, name: str, kind: str, *, last: bool = False) -> Sums | None:
+        """The minutes until the first unit, or the last one, is there; None where their means are not known."""
+        which = LAST_MINUTES if last else MINUTES
+        return self._of_batches(name, kind, which) if which in self._tables[kind] else None
 
     def standard(self, name: str, kind: str, number: int) -> Sums:
         """How often one of the rules is missed."""

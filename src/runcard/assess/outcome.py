@@ -186,7 +186,7 @@ class Outcome:
     def of_kind(self, kind: str) -> "Outcome":
         """What one kind does, per incident that needs it."""
         periods = {period: {kind: fleets[kind]} for period, fleets in self.periods.items()}
-        return replace(self, city=self.city.of_kind(kind), periods=periods)
+        return replace(self, city=self.city.of_kind(kind), periods=periods, incidents=None)
 
     @property
     def fleets(self) -> Mapping[str, FleetOutcome]:
@@ -225,6 +225,10 @@ class Outcome:
 
     def _sum(self, of: str) -> Interval:
         """A number of all kinds and periods, per incident of the city."""
+        fleets = [fleet for fleets in self.periods.values() for fleet in fleets.values()]
+        if len(fleets) == 1 and fleets[0].city.incidents_per_day == self.city.incidents_per_day:
+            number: Interval = getattr(fleets[0], of)
+            return number
         if self.incidents is not None:
             parts = [getattr(fleet, of).batches for fleet in self.fleets.values()]
             return chance_interval((np.sum([part[0] for part in parts], axis=0), self.incidents), self.city.most_weight)

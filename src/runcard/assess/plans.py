@@ -1,7 +1,8 @@
 """The plans that somebody asks for, by name, paper label or file: solved or read, for every kind and every period."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from runcard.assess.policy_choice import OF_WEEK, PolicyChoice, check_week
@@ -12,7 +13,11 @@ from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.problem import DispatchProblem
 from runcard.plan.fleet import Fleet, fleet_of
 from runcard.plan.plan import Plan, problems_of_periods
-from runcard.policy.solve import check_size
+from runcard.policy.base import Policy
+from runcard.policy.closest_first import NAME as CLOSEST
+from runcard.policy.closest_first import quick_closest_first
+from runcard.policy.fixed_card import quick_fixed_card
+from runcard.policy.solve import check_size, solve_named
 from runcard.policy.solve_options import SolveOptions
 
 WEEK_POLICIES: Final = ("closest-first", f"optimal{OF_WEEK}", "optimal")
@@ -22,6 +27,15 @@ WEEK_POLICIES: Final = ("closest-first", f"optimal{OF_WEEK}", "optimal")
 def default_policies(city: City) -> Sequence[str]:
     """The policies that are simulated where none are named."""
     return WEEK_POLICIES if city.has_periods else ("closest-first", "optimal")
+
+
+QUICK: Final[Mapping[str, Callable[..., Policy]]] = {CLOSEST: quick_closest_first, "fixed-card": quick_fixed_card}
+"""Policies whose exact prices, which take long, nobody looks at in a simulation."""
+
+
+def solve_quickly(problem: DispatchProblem, name: str, options: SolveOptions) -> Policy:
+    """The policy of that name, without prices where they take long and are not needed to decide."""
+    return QUICK.get(name, partial(solve_named, name=name))(problem, options=options)
 
 
 def of_each_kind(city: City, steps: Steps) -> dict[str, Steps]:

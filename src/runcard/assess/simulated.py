@@ -4,17 +4,19 @@ Policies wait at home and drive as the problem says (the scenario `paper`), so t
 `chances.py`); percentiles and the work of units are counted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from runcard.assess.chances import ChanceKeeper, chance_interval
 from runcard.assess.outcome import FleetOutcome, Outcome, StandardOutcome
-from runcard.assess.steps import NO_STEPS, Steps
+from runcard.assess.plans import solve_quickly
+from runcard.assess.steps import NO_STEPS, Steps, city_problem
 from runcard.city.model import City
 from runcard.city.periods import ALWAYS
 from runcard.interval import Interval
-from runcard.plan.plan import Plan
+from runcard.plan.plan import Plan, plan_of
+from runcard.policy.solve_options import SolveOptions
 from runcard.simulate.engine import simulate_kinds
 from runcard.simulate.result import Simulation, ratio_interval
 from runcard.simulate.scenario import PAPER
@@ -66,18 +68,40 @@ def simulated_outcomes(
     return outcomes, keeper
 
 
+def simulated_policies(
+    city: City,
+    names: Sequence[str],
+    options: SolveOptions,
+    steps: Steps = NO_STEPS,
+    *,
+    incidents: int,
+    seed: int = 1,
+    like: City | None = None,
+    arrivals: bool = True,
+) -> tuple[dict[str, FleetOutcome], ChanceKeeper]:
+    """What policies of these names achieve in a city of one kind, each solved for it; and who went."""
+    (kind,) = city.kinds
+    problem = city_problem(city, arrivals=arrivals, steps=steps)
+    plans = {}
+    for name in dict.fromkeys(names):
+        steps.begin(name)
+        plans[name] = plan_of(city, {kind: solve_quickly(problem, name, options)})
+    outcomes, keeper = simulated_outcomes(
+        city, plans, incidents=incidents, seed=seed, threads=options.threads, like=like, steps=steps
+    )
+    return {outcome.name: outcome.fleets[kind] for outcome in outcomes}, keeper
+
+
 def _fleet(city: City, simulation: Simulation, keeper: ChanceKeeper, plan: Plan, name: str) -> FleetOutcome:
     """What one kind does under a plan."""
     (kind,) = city.kinds
     policy = simulation.policies[simulation.names.index(name)]
     homes = np.array(simulation.station_of)
     stations = [station.station_id for station in city.stations]
-    minutes = {
-        "first_mean": ratio_interval(*keeper.first_minutes(name, kind)),
-        "first_p90": policy.minutes("first_p90"),
-    }
-    last = keeper.last_minutes(name, kind)
-    minutes["last_mean"] = policy.minutes("last_mean") if last is None else ratio_interval(*last)
+    minutes = {"first_p90": policy.minutes("first_p90")}
+    for which in ("first_mean", "last_mean"):
+        sums = keeper.minutes(name, kind, last=which == "last_mean")
+        minutes[which] = policy.minutes(which) if sums is None else ratio_interval(*sums)
     return FleetOutcome(
         kind=kind,
         city=city,

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from runcard.assess.change import Change
 from runcard.cli.terminal import make_console
 from runcard.outputs.fit_file import AGREEMENT, FAULTS, care_words
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
-from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect
+from runcard.outputs.whatif.result import AreaEffect, Effect
 from runcard.outputs.whatif.words import (
     a_year,
     area_words,
@@ -71,7 +72,7 @@ def print_faults(console: Console, faults: Sequence[str]) -> None:
             console.print(line, soft_wrap=True)
 
 
-def _cells(change: BeforeAfter | None, times: float) -> list[str | Cell]:
+def _cells(change: Change | None, times: float) -> list[str | Cell]:
     """Before, after and the change with its interval."""
     if change is None:
         return ["", "", ""]
@@ -103,7 +104,7 @@ def standard_change_table(effect: Effect) -> Table:
             *_cells(one.minutes, 1.0),
             _cells(other.missed, 100.0)[2],
         ]
-        for one, other in zip(effect.standards(0), effect.standards(1), strict=True)
+        for one, other in zip(effect.policies[0].standards, effect.policies[1].standards, strict=True)
     ]
     return Table(headings, rows)
 

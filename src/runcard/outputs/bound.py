@@ -18,15 +18,17 @@ the late fraction, or the weighted sum of missed standards, whatever the objecti
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from runcard.assess.auto import CLOSEST, QUICK
-from runcard.assess.chances import ChanceKeeper, Sums, chance_interval
+from runcard.assess.auto import CLOSEST
+from runcard.assess.outcome import Outcome
+from runcard.assess.plans import solve_quickly
 from runcard.assess.policy_choice import PolicyChoice, check_week
+from runcard.assess.simulated import simulated_outcomes
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.city.model import LATE, City
 from runcard.errors import InputError
@@ -34,12 +36,9 @@ from runcard.interval import Interval
 from runcard.mdp.bound import BoundProgress, LowerBound, lower_bound
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
-from runcard.outputs.simulate import interval_values
 from runcard.plan.plan import plan_of
-from runcard.policy.base import Policy
 from runcard.policy.solve import check_size
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
-from runcard.simulate.department import DepartmentSimulation, simulate_plans
 from runcard.simulate.engine import prepare_policies
 from runcard.simulate.result import ratio_interval
 
@@ -79,8 +78,8 @@ class BoundedPolicy:
 
     def document(self) -> dict[str, Any]:
         """The content as plain values, for JSON."""
-        missed = interval_values(self.missed)
-        share: Mapping[str, float | None] = {} if self.share is None else interval_values(self.share)
+        missed = self.missed.document()
+        share: Mapping[str, float | None] = {} if self.share is None else self.share.document()
         return {
             "name": self.name,
             "late_fraction": missed.pop("mean"),
@@ -172,16 +171,14 @@ def bound_city(city: City, choices: Sequence[PolicyChoice], effort: BoundEffort)
     for kind, seen in cities.items():
         steps = effort.steps if len(cities) == 1 else NamedSteps(effort.steps, kind)
         problems[kind] = city_problem(seen, minutes=False, steps=steps)
-    simulation, keeper = _simulated(city, choices, problems, effort)
+    outcomes = _simulated(city, choices, problems, effort)
     counted = {kind: with_objective(problems[kind], LATE) for kind in city.kinds}
-    found = {kind: _bounded(kind, problem, effort, alone=len(counted) == 1) for kind, problem in counted.items()}
     kinds = []
-    for kind, bound in found.items():
-        seen, minutes = cities[kind], [one.minutes("first_mean").value for one in simulation.kinds[kind].policies]
-        sums = [keeper.missed(choice.label, kind) for choice in choices]
-        error = counted[kind].cost_error
-        policies = _beside(choices, sums, minutes, lower=bound.lower, most=seen.most_weight, error=error)
-        kinds.append(KindBound(kind=kind, city=seen, found=bound, policies=policies))
+    for kind, problem in counted.items():
+        bound = _bounded(kind, problem, effort, alone=len(counted) == 1)
+        of_kind = [outcome.of_kind(kind) for outcome in outcomes]
+        policies = _beside(choices, of_kind, lower=bound.lower, error=problem.cost_error)
+        kinds.append(KindBound(kind=kind, city=cities[kind], found=bound, policies=policies))
     lower = sum_of_kinds(city, kinds)
     error = sum(problem.cost_error for problem in counted.values())  # at most, since no kind is needed more than always
     return CityBound(
@@ -189,47 +186,35 @@ def bound_city(city: City, choices: Sequence[PolicyChoice], effort: BoundEffort)
         lower=lower,
         proven=all(problem.proven for problem in counted.values()),
         kinds=tuple(kinds),
-        policies=_of_city(choices, kinds, simulation, keeper, lower=lower, error=error),
-        incidents=simulation.num_incidents,
+        policies=_beside(choices, outcomes, lower=lower, error=error),
+        incidents=effort.incidents,
         seed=effort.seed,
     )
 
 
 def _simulated(
     city: City, choices: Sequence[PolicyChoice], problems: Mapping[str, DispatchProblem], effort: BoundEffort
-) -> tuple[DepartmentSimulation, ChanceKeeper]:
-    """All kinds under each policy over the same incidents, and the chances of those who went."""
+) -> Sequence[Outcome]:
+    """All kinds under each policy over the same incidents."""
     plans = {}
     for choice in choices:
-        own = {}
+        policies = {}
         for kind, problem in problems.items():
             effort.steps.begin(choice.label if len(problems) == 1 else f"{kind}: {choice.label}")
             # A kind that no incident needs is not simulated, but a plan has a policy for it.
-            own[kind] = _policy(choice, kind, problem, effort) if kind in city.kinds else QUICK[CLOSEST](problem)
-        plans[choice.label] = plan_of(city, own)
+            name = choice.name if kind in city.kinds else CLOSEST
+            if choice.file is None or kind not in city.kinds:
+                policies[kind] = solve_quickly(problem, name, effort.options)
+            else:
+                policies[kind] = choice.policy(problem, effort.options, kind)
+        plans[choice.label] = plan_of(city, policies)
     for kind in city.kinds:
         fleets = [plan.fleet(kind) for plan in plans.values()]
         prepare_policies(city, fleets, incidents=effort.incidents, begin=effort.steps.begin, kind=kind)
-    keeper = ChanceKeeper(city, plans)
-    effort.steps.begin(f"simulating {effort.incidents:,} incidents")
-    simulation = simulate_plans(
-        city,
-        list(plans.values()),
-        incidents=effort.incidents,
-        seed=effort.seed,
-        names=list(plans),
-        threads=effort.options.threads,
-        progress=lambda done: effort.steps.part(done.part),
-        keep_records=keeper.keep,
+    outcomes, _ = simulated_outcomes(
+        city, plans, incidents=effort.incidents, seed=effort.seed, threads=effort.options.threads, steps=effort.steps
     )
-    return simulation, keeper
-
-
-def _policy(choice: PolicyChoice, kind: str, problem: DispatchProblem, effort: BoundEffort) -> Policy:
-    """The policy of a kind. Nobody looks at the prices of closest-first and of the card here, and they take long."""
-    if choice.file is None and choice.name in QUICK:
-        return QUICK[choice.name](problem, options=effort.options)
-    return choice.policy(problem, effort.options, kind)
+    return outcomes
 
 
 def _bounded(kind: str, problem: DispatchProblem, effort: BoundEffort, *, alone: bool) -> LowerBound:
@@ -257,50 +242,21 @@ def sum_of_kinds(city: City, kinds: Sequence[KindBound]) -> float:
     return found * (1.0 - (2 * len(city.demand) + len(kinds) + 8) * float(np.finfo(np.float64).eps))
 
 
-def _of_city(
-    choices: Sequence[PolicyChoice],
-    kinds: Sequence[KindBound],
-    simulation: DepartmentSimulation,
-    keeper: ChanceKeeper,
-    *,
-    lower: float,
-    error: float,
-) -> tuple[BoundedPolicy, ...]:
-    """What each policy reaches with all kinds together."""
-    batches = next(iter(simulation.kinds.values())).policies[0].batches
-    of_city = np.array([float(batch.of_city) for batch in batches])
-    per_day = [one.city.incidents_per_day for one in kinds]
-    sums, minutes = [], []
-    for number, choice in enumerate(choices):
-        sums.append((np.sum([keeper.missed(choice.label, one.kind)[0] for one in kinds], axis=0), of_city))
-        minutes.append(float(np.average([one.policies[number].mean_minutes for one in kinds], weights=per_day)))
-    return _beside(choices, sums, minutes, lower=lower, most=simulation.most_weight, error=error)
-
-
 def _beside(
-    choices: Sequence[PolicyChoice],
-    sums: Sequence[Sums],
-    minutes: Sequence[float],
-    *,
-    lower: float,
-    most: float,
-    error: float,
+    choices: Sequence[PolicyChoice], outcomes: Sequence[Outcome], *, lower: float, error: float
 ) -> tuple[BoundedPolicy, ...]:
-    """What policies reach beside a bound, given by batch what each misses and the incidents that this is about.
-
-    `error` is how far the chances of those who went may be off.
-    """
+    """What policies reach beside a bound; `error` is how far the chances of those who went may be off."""
     closest = next((number for number, choice in enumerate(choices) if choice.name == CLOSEST), None)
     found = []
-    for number, (choice, own) in enumerate(zip(choices, sums, strict=True)):
-        missed = chance_interval(own, most)
-        missed = Interval(missed.value, max(0.0, missed.low - error), min(most, missed.high + error))
-        share = None if closest in (None, number) else share_of_gain(sums[closest], own, lower, error)
+    for number, outcome in enumerate(outcomes):
+        missed, most = outcome.missed, outcome.city.most_weight
+        missed = replace(missed, low=max(0.0, missed.low - error), high=min(most, missed.high + error))
+        share = None if closest in (None, number) else share_of_gain(outcomes[closest].missed, missed, lower, error)
         found.append(
             BoundedPolicy(
-                name=choice.label,
+                name=outcome.name,
                 missed=missed,
-                mean_minutes=minutes[number],
+                mean_minutes=outcome.first_minutes,
                 gap=gap_to(lower, missed.value),
                 gap_high=gap_to(lower, missed.high),
                 share=share,
@@ -314,14 +270,17 @@ def gap_to(lower: float, value: float) -> float:
     return max(0.0, 1.0 - lower / value) if value > 0.0 else 0.0
 
 
-def share_of_gain(closest: Sums, own: Sums, lower: float, error: float = 0.0) -> Interval | None:
+def share_of_gain(before: Interval, after: Interval, lower: float, error: float = 0.0) -> Interval | None:
     """The share of all that can be gained over closest-first that a policy has at least; None if nothing can be.
 
     `error` is how far the chances of those who went may be off; its low end counts that.
     """
-    gained, can_be_gained = closest[0] - own[0], closest[0] - lower * closest[1]
+    assert before.batches is not None  # both are simulated
+    assert after.batches is not None
+    misses, incidents = before.batches
+    gained, can_be_gained = misses - after.batches[0], misses - lower * incidents
     if can_be_gained.sum() <= 0.0:
         return None
     found = ratio_interval(gained, can_be_gained)
-    low = ratio_interval(gained - 2.0 * error * closest[1], can_be_gained + error * closest[1]).low
+    low = ratio_interval(gained - 2.0 * error * incidents, can_be_gained + error * incidents).low
     return Interval(min(1.0, found.value), min(1.0, low), min(1.0, found.high))

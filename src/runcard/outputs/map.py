@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from runcard.assess.policy_choice import best_policy, exact_work, worse_note
+from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import Steps
 from runcard.city.model import City
 from runcard.errors import InputError, MissingExtraError
@@ -23,7 +24,6 @@ from runcard.mdp.evaluate import Evaluation
 from runcard.output_file import check_output_file, write_whole
 from runcard.outputs.areas import borders, box_around, free_spot, territories
 from runcard.outputs.panels import NOBODY, Drawing, Panel, area_colours, drawing_of, panels_of
-from runcard.outputs.whatif.paired import SimulatedCity
 from runcard.plan.words import article, misses
 from runcard.policy.base import Policy
 from runcard.policy.solve_options import SolveOptions
@@ -74,11 +74,12 @@ def compared_policies(
 ) -> tuple[list[Policy], str]:
     """Closest-first and a policy that nobody named, or closest-first alone and a note if that policy is worse."""
     first, name = names
-    run = SimulatedCity(city, [name, first], options, steps, arrivals=False)
-    run.simulate(COMPARED_INCIDENTS, seed=1, like=city)
-    if run.is_worse(name, first):
-        return [run.policies[first]], worse_note(name)
-    return [run.policies[first], run.policies[name]], ""
+    fleets, keeper = simulated_policies(
+        city, [name, first], options, steps, incidents=COMPARED_INCIDENTS, like=city, arrivals=False
+    )
+    if keeper.is_worse(name, first, city.kinds[0]):
+        return [fleets[first].policy], worse_note(name)
+    return [fleets[first].policy, fleets[name].policy], ""
 
 
 class Sheet:

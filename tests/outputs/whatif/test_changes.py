@@ -10,7 +10,7 @@ from runcard.city.aprons import apron_nodes, start_minutes, with_aprons
 from runcard.errors import InputError
 from runcard.outputs.whatif.changes import (
     Add,
-    Change,
+    CityChange,
     Close,
     Load,
     Move,
@@ -48,7 +48,7 @@ def test_words_become_changes_with_commas_or_several_times() -> None:
 def test_all_changes_happen_at_once() -> None:
     """A unit that moves away stays when its station closes, and the new station has what came to it."""
     city = demo_city()
-    changes: list[Change] = [Move("E01", "old-a4"), Close("central"), Add("ladder", "old-a4"), Load(1.5)]
+    changes: list[CityChange] = [Move("E01", "old-a4"), Close("central"), Add("ladder", "old-a4"), Load(1.5)]
     found = apply_changes(city, changes)
     assert homes(found) == {
         **{unit: home for unit, home in homes(city).items() if home != "central"},

@@ -14,7 +14,7 @@ from runcard.assess.exact import assess_exactly
 from runcard.city import City, Objective, demo_city, generate_grid, read_city, write_city
 from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
-from runcard.outputs.whatif.changes import Add, Change, Close, Load, Move, Remove, apply_changes
+from runcard.outputs.whatif.changes import Add, CityChange, Close, Load, Move, Remove, apply_changes
 from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.outside import city_to_write
@@ -27,13 +27,13 @@ from runcard.policy.solve_options import DEFAULTS
 def test_before_and_after_are_what_compare_says_of_both_cities(tmp_path: Path) -> None:
     """The changed city, written and read again: every standard, the sum, minutes and busy units, and proven bounds."""
     city = demo_city()
-    changes: list[Change] = [Move("E01", "old-a4"), Close("quayside"), Add("ladder", "eastgate"), Load(1.3)]
+    changes: list[CityChange] = [Move("E01", "old-a4"), Close("quayside"), Add("ladder", "eastgate"), Load(1.3)]
     effect = find_effect(city, changes)
     written = read_city(write_city(city_to_write(city, apply_changes(city, changes)), tmp_path / "city"))
     fresh = [assess_exactly(one, ["optimal", "closest-first"]) for one in (city, written)]
     for number in (0, 1):
         before, after = (one.outcomes[number] for one in fresh)
-        found = effect.missed(number)
+        found = effect.policies[number].missed
         assert (found.before.value, found.after.value) == pytest.approx(
             (before.missed.value, after.missed.value), rel=1e-8
         )
@@ -42,7 +42,7 @@ def test_before_and_after_are_what_compare_says_of_both_cities(tmp_path: Path) -
         assert found.difference.high - found.difference.low < 1e-7
         per_day = [one.missed.value * one.city.incidents_per_day for one in (before, after)]
         assert effect.per_year(number).difference.value == pytest.approx(DAYS_PER_YEAR * (per_day[1] - per_day[0]))
-        for one, old, new in zip(effect.standards(number), before.standards, after.standards, strict=True):
+        for one, old, new in zip(effect.policies[number].standards, before.standards, after.standards, strict=True):
             assert one.standard == old.standard == new.standard
             assert one.missed is not None
             assert (one.missed.before.value, one.missed.after.value) == pytest.approx(
@@ -68,12 +68,12 @@ def test_a_plain_city_is_compared_by_its_late_fraction(tmp_path: Path) -> None:
     effect = find_effect(city, changes)
     written = read_city(write_city(city_to_write(city, apply_changes(city, changes)), tmp_path / "city"))
     fresh = assess_exactly(written, ["optimal"]).fleets[0].evaluation
-    assert effect.missed(0).after.value == pytest.approx(fresh.late_fraction, rel=1e-8)
-    assert effect.first_minutes(0).after.value == pytest.approx(fresh.mean_response_minutes)
-    assert isnan(effect.first_minutes(0).after.low)
+    assert effect.policies[0].missed.after.value == pytest.approx(fresh.late_fraction, rel=1e-8)
+    assert effect.policies[0].first_minutes.after.value == pytest.approx(fresh.mean_response_minutes)
+    assert isnan(effect.policies[0].first_minutes.after.low)
     assert effect.exact
-    (standard,) = effect.standards(0)
-    assert standard.missed == effect.missed(0)
+    (standard,) = effect.policies[0].standards
+    assert standard.missed == effect.policies[0].missed
 
 
 def test_a_kind_that_does_not_change_is_not_solved_again() -> None:
@@ -86,7 +86,9 @@ def test_a_kind_that_does_not_change_is_not_solved_again() -> None:
     assert nothing.before == nothing.after
     assert (nothing.difference.low, nothing.difference.high) == (0.0, 0.0)
     share = engine.before.incidents_per_day / effect.before.incidents_per_day
-    assert effect.missed(0).difference.value == pytest.approx(share * engine.policies[0].missed.difference.value)
+    assert effect.policies[0].missed.difference.value == pytest.approx(
+        share * engine.policies[0].missed.difference.value
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -94,7 +96,7 @@ def test_a_unit_less_never_helps_and_one_more_never_hurts(seed: int) -> None:
     """Of the optimum, in random departments of two kinds: whichever station closes, wherever a unit comes."""
     city, rng = random_department(seed), np.random.default_rng(seed)
     more = Add(str(rng.choice(["engine", "ladder"])), str(rng.choice([node.node_id for node in city.nodes])))
-    gained = find_effect(city, [more]).missed(0).difference
+    gained = find_effect(city, [more]).policies[0].missed.difference
     assert gained.low <= 0.0
     assert gained.value <= 1e-9
     for station in city.stations:
@@ -103,7 +105,7 @@ def test_a_unit_less_never_helps_and_one_more_never_hurts(seed: int) -> None:
             with pytest.raises(InputError, match="to be left"):
                 find_effect(city, [Close(station.station_id)])
             continue
-        lost = find_effect(city, [Close(station.station_id)]).missed(0).difference
+        lost = find_effect(city, [Close(station.station_id)]).policies[0].missed.difference
         assert lost.high >= 0.0
         assert lost.value >= -1e-9
 
@@ -120,8 +122,8 @@ def test_every_class_has_a_proven_interval_and_its_minutes() -> None:
     """Exactly, where the city has no standards; a simulation agrees, and the late fraction is their mean."""
     city, changes = with_classes(), [Load(1.5)]
     exact, simulated = find_effect(city, changes), find_effect(city, changes, incidents=30_000)
-    assert len(exact.standards(0)) == 3
-    for one, other in zip(exact.standards(0), simulated.standards(0), strict=True):
+    assert len(exact.policies[0].standards) == 3
+    for one, other in zip(exact.policies[0].standards, simulated.policies[0].standards, strict=True):
         assert one.missed is not None
         assert other.missed is not None
         assert one.missed.difference.low <= one.missed.difference.value <= one.missed.difference.high
@@ -132,27 +134,31 @@ def test_every_class_has_a_proven_interval_and_its_minutes() -> None:
         assert one.minutes.after.value == pytest.approx(other.minutes.after.value, rel=0.02)
     rates = [
         sum(point.incidents_per_day for point in city.demand if city.rule_of(point) == one.standard.rule)
-        for one in exact.standards(0)
+        for one in exact.policies[0].standards
     ]
-    parts = [rate * one.missed.before.value for rate, one in zip(rates, exact.standards(0), strict=True) if one.missed]
-    assert sum(parts) / sum(rates) == pytest.approx(exact.missed(0).before.value)
+    parts = [
+        rate * one.missed.before.value
+        for rate, one in zip(rates, exact.policies[0].standards, strict=True)
+        if one.missed
+    ]
+    assert sum(parts) / sum(rates) == pytest.approx(exact.policies[0].missed.before.value)
 
 
 def test_outside_help_is_no_slower_because_of_a_far_new_station() -> None:
     """A city that does not say how far outside is: a truck more at its far end does no harm, though all are busy."""
     city = generate_grid(side=6, num_stations=2, load=3.0, seed=3, gamma=1.0)
     middle = min(city.nodes, key=lambda node: abs(node.x_coord - 2.5) + abs(node.y_coord - 2.5)).node_id
-    changes: list[Change] = [Move(one.station_id, middle) for one in city.stations if one.node_id != middle]
+    changes: list[CityChange] = [Move(one.station_id, middle) for one in city.stations if one.node_id != middle]
     central = apply_changes(city, changes)
     corner = max(central.nodes, key=lambda node: abs(node.x_coord - 2.5) + abs(node.y_coord - 2.5)).node_id
-    assert find_effect(central, [Add("truck", corner)]).missed(0).difference.value <= 1e-9
+    assert find_effect(central, [Add("truck", corner)]).policies[0].missed.difference.value <= 1e-9
 
 
 def _areas_add_up(effect: Effect, rel: float) -> None:
     rates = sum(area.incidents_after for area in effect.areas)
     for when in ("before", "after"):
         total = sum(getattr(area, f"missed_{when}") * area.incidents_after for area in effect.areas) / rates
-        assert total == pytest.approx(getattr(effect.missed(0), when).value, rel=rel)
+        assert total == pytest.approx(getattr(effect.policies[0].missed, when).value, rel=rel)
 
 
 def test_areas_add_up_to_the_city() -> None:
@@ -165,7 +171,7 @@ def test_areas_add_up_to_the_city() -> None:
     assert ranked == sorted(ranked, reverse=True)
 
 
-SIMULATED: list[tuple[City, list[Change]]] = [
+SIMULATED: list[tuple[City, list[CityChange]]] = [
     (demo_city(), [Close("quayside")]),
     (demo_city(), [Add("engine", "old-a4"), Move("T01", "westend")]),
     (generate_grid(side=5, num_stations=5, load=0.3, seed=4), [Load(1.2)]),
@@ -187,7 +193,7 @@ def test_a_simulated_effect_agrees_with_the_exact_one(case: int) -> None:
                 inside, truth = getattr(found, of)(number).difference, getattr(exact, of)(number).difference.value
                 outside += not inside.low <= truth <= inside.high
                 assert abs(inside.value - truth) < 3.0 * inside.half
-        for one, other in zip(found.standards(0), exact.standards(0), strict=True):
+        for one, other in zip(found.policies[0].standards, exact.policies[0].standards, strict=True):
             assert one.missed is not None
             assert other.missed is not None
             assert abs(one.missed.difference.value - other.missed.difference.value) <= 3.0 * one.missed.difference.half
@@ -229,7 +235,7 @@ def test_areas_whose_change_may_be_noise_are_not_listed() -> None:
 
 
 @pytest.mark.parametrize("change", [Remove("E06"), Add("engine", "old-a4"), Load(1.1)], ids=str)
-def test_common_draws_make_the_interval_of_a_difference_narrow(change: Change) -> None:
+def test_common_draws_make_the_interval_of_a_difference_narrow(change: CityChange) -> None:
     """Half as wide as that of two runs with nothing in common, and a quarter of what counting misses would give."""
     incidents = 30_000
     effect = find_effect(demo_city(), [change], incidents=incidents).kinds["engine"]
@@ -247,14 +253,14 @@ def test_the_same_seed_gives_the_same_effect() -> None:
         find_effect(demo_city(), changes, incidents=2_000, seed=seed, options=replace(DEFAULTS, threads=threads))
         for seed, threads in ((7, 1), (7, 3), (8, 1))
     ]
-    assert found[0].missed(0) == found[1].missed(0)
-    assert found[0].missed(0) != found[2].missed(0)
+    assert found[0].policies[0].missed == found[1].policies[0].missed
+    assert found[0].policies[0].missed != found[2].policies[0].missed
 
 
 def test_a_policy_can_be_named_and_a_period_chosen() -> None:
     """Its name stands in the effect; in a city with periods the rates are the means of the week, or of a period."""
     effect = find_effect(demo_city(), [Remove("E06")], policy="OSI")
-    assert effect.names == ("one-step", "closest-first")
+    assert [policy.name for policy in effect.policies] == ["one-step", "closest-first"]
     week = with_days(demo_city())
     name = week.periods[0].name
     found = [find_effect(week, [Remove("E06")], period=period) for period in (None, name)]
@@ -268,7 +274,7 @@ def test_a_year_of_a_period_has_only_its_hours() -> None:
     week, incidents = with_days(plain_town()), 0.0
     for period in week.periods:
         effect = find_effect(week, [Load(1.5)], period=period.name)
-        rate, missed = effect.before.incidents_per_day, effect.missed(0)
+        rate, missed = effect.before.incidents_per_day, effect.policies[0].missed
         year = rate * DAYS_PER_YEAR * len(period.hours) / 168
         assert effect.per_year(0).before.value == pytest.approx(year * missed.before.value)
         assert sum(area.more_per_year for area in effect.areas) == pytest.approx(effect.per_year(0).difference.value)
@@ -287,10 +293,10 @@ def test_a_large_department_is_simulated_with_the_heuristic_for_such() -> None:
     """
     city = generate_grid(side=6, num_stations=28, load=0.3, seed=6)
     effect = find_effect(city, [Close(one.station_id) for one in city.stations[:3]], incidents=4_000)
-    assert effect.names == ("one-step-neighbourhoods", "closest-first")
+    assert [policy.name for policy in effect.policies] == ["one-step-neighbourhoods", "closest-first"]
     assert effect.notes == ()
     assert not effect.exact
-    assert effect.missed(0).difference.low > 0.0
+    assert effect.policies[0].missed.difference.low > 0.0
     assert len([unit for unit in effect.units if unit.station_after is None]) == 3
 
 
@@ -298,8 +304,8 @@ def test_closest_first_can_be_the_policy_itself() -> None:
     """Then both policies are the same, exactly and simulated."""
     for incidents in (None, 2_000):
         effect = find_effect(plain_town(), [Load(1.5)], policy="CF", incidents=incidents)
-        assert effect.names == ("closest-first", "closest-first")
-        assert effect.missed(0) == effect.missed(1)
+        assert [policy.name for policy in effect.policies] == ["closest-first", "closest-first"]
+        assert effect.policies[0].missed == effect.policies[1].missed
 
 
 def test_a_policy_for_units_that_are_mostly_idle_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:

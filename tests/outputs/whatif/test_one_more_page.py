@@ -10,6 +10,7 @@ import networkx as nx
 import pytest
 from tests.browser import OpenPage
 
+from runcard.assess.change import Change
 from runcard.city import City, demo_city, generate_grid
 from runcard.interval import Interval
 from runcard.outputs.whatif.one_more import rank_one_more
@@ -23,7 +24,6 @@ from runcard.outputs.whatif.one_more_words import (
     see_more,
 )
 from runcard.outputs.whatif.places import OneMore
-from runcard.outputs.whatif.result import BeforeAfter
 from runcard.outputs.whatif.words import headline
 
 
@@ -133,7 +133,7 @@ def test_a_change_reads_the_same_wherever_it_stands(found: OneMore, before: floa
     assert f": {fewer} fewer late incidents a year" in one_more_headline(shown)
     assert change_a_year(shown, best) == f"-{fewer}"
     numbers = [Interval(number, number, number) for number in (before, after, after - before)]
-    effect: Any = SimpleNamespace(per_year=lambda _: BeforeAfter(*numbers), before=found.city, period=None)
+    effect: Any = SimpleNamespace(per_year=lambda _: Change(*numbers), before=found.city, period=None)
     assert headline(effect).startswith(f"{fewer} fewer late incidents a year")
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.browser import OpenPage
 from tests.town import plain_town
 
+from runcard.assess.change import Change
 from runcard.city import City, demo_city
 from runcard.interval import Interval
 from runcard.outputs.page.colours import diverging, lightness
@@ -16,7 +17,7 @@ from runcard.outputs.whatif.changes import Add, Close, Load, Move
 from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import change_classes, map_data, station_change_lines
 from runcard.outputs.whatif.page import losing_and_gaining, whatif_page
-from runcard.outputs.whatif.result import BeforeAfter, Effect
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import headline, method, signed, span
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>{{ 7*7 }}"
@@ -157,6 +158,6 @@ def test_the_method_says_why_it_is_simulated() -> None:
 def test_the_headline_says_more_fewer_or_not_clear(difference: tuple[float, float, float], words: str) -> None:
     """By where the interval of the change lies."""
     before, after = (Interval(mean, mean, mean) for mean in (1000.0, 1000.0 + difference[0]))
-    change = BeforeAfter(before, after, Interval(*difference))
+    change = Change(before, after, Interval(*difference))
     effect: Any = SimpleNamespace(per_year=lambda _: change, before=demo_city(), period=None)
     assert headline(effect).startswith(words)

@@ -32,7 +32,7 @@ TITLES: Final = {
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Change:
+class Variant:
     """One way in which a city could be different."""
 
     about: str
@@ -57,25 +57,25 @@ class Row:
         return avoided(self.closest.missed, self.recommended.missed)
 
 
-def changes_of(given: City) -> list[Change]:
+def changes_of(given: City) -> list[Variant]:
     """Every change of a city that is looked at; those that would change nothing are left out."""
     city = given.of_week
     found = []
     for times in LOADS:
         demand = tuple(replace(one, incidents_per_day=times * one.incidents_per_day) for one in city.demand)
         words = f"{abs(times - 1.0):.0%} {'more' if times > 1.0 else 'fewer'} incidents"
-        found.append(Change(about="load", words=words, city=replace(city, demand=demand), rates_only=True))
+        found.append(Variant(about="load", words=words, city=replace(city, demand=demand), rates_only=True))
     for period in given.periods if given.has_periods else ():
         of_period = given.in_period(period.name)
         words = f"{period.name} ({period.words}): {of_period.incidents_per_day:.0f} incidents a day"
-        found.append(Change(about="period", words=words, city=of_period, rates_only=True))
+        found.append(Variant(about="period", words=words, city=of_period, rates_only=True))
     for more in TARGET_MINUTES:
         words = f"every standard {abs(more):g} minute {'longer' if more > 0.0 else 'shorter'}"
-        found.append(Change(about="target", words=words, city=with_targets(city, more)))
+        found.append(Variant(about="target", words=words, city=with_targets(city, more)))
     for shared in SHARED_DELAYS if sends_several(city) else ():
         if shared != city.shared_delay:
             words = DELAY_WORDS.get(shared, f"held up together on {shared:.0%} of the roads that they share")
-            found.append(Change(about="delay", words=words, city=replace(city, shared_delay=shared)))
+            found.append(Variant(about="delay", words=words, city=replace(city, shared_delay=shared)))
     return found
 
 

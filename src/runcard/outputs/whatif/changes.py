@@ -74,7 +74,7 @@ class Load:
         return f"--load {self.factor:g}"
 
 
-Change = Add | Close | Remove | Move | Load
+CityChange = Add | Close | Remove | Move | Load
 
 
 def read_changes(
@@ -85,14 +85,14 @@ def read_changes(
     remove: Iterable[str] = (),
     move: Iterable[str] = (),
     load: float | None = None,
-) -> tuple[Change, ...]:
+) -> tuple[CityChange, ...]:
     """The changes of these words, each of which may name several with commas between.
 
     The city tells where a unit ends and its place begins, whatever signs their names have.
     """
     kinds, movable = set(city.sent_kinds), set(_movable(city))
     places = {*city.station_numbers, *city.node_numbers}
-    found: list[Change] = []
+    found: list[CityChange] = []
     for text in _split_all(move, ":", movable, places):
         unit_id, place = _parts(text, ":", movable, "--move", "UNIT:PLACE")
         found.append(Move(unit_id, place))
@@ -142,7 +142,7 @@ def _movable(city: City) -> Collection[str]:
     return city.unit_numbers if city.has_roster else city.station_numbers
 
 
-def apply_changes(city: City, changes: Sequence[Change]) -> City:
+def apply_changes(city: City, changes: Sequence[CityChange]) -> City:
     """The city after all changes, checked as any city is; an InputError says which change cannot be."""
     return _Draft(city, changes).city()
 
@@ -150,7 +150,7 @@ def apply_changes(city: City, changes: Sequence[Change]) -> City:
 class _Draft:
     """A city that is being changed."""
 
-    def __init__(self, city: City, changes: Sequence[Change]) -> None:
+    def __init__(self, city: City, changes: Sequence[CityChange]) -> None:
         self._before, self._changes = city, changes
         self._stations = {one.station_id: one for one in city.stations}
         self._aprons = apron_nodes(city)
@@ -179,7 +179,7 @@ class _Draft:
 
     def _check_twice(self) -> None:
         """Raise an error if one unit is moved or removed twice, or one station closed twice."""
-        seen: dict[tuple[type, str], Change] = {}
+        seen: dict[tuple[type, str], CityChange] = {}
         for change in self._changes:
             if isinstance(change, Close):
                 key: tuple[type, str] = (Close, change.station_id)

@@ -1,7 +1,8 @@
-"""What changes of a department do, kind by kind: exactly where the states allow it, else simulated (see `paired.py`).
+"""What changes of a department do, kind by kind: exactly where the states allow it, else simulated.
 
-**Exact.** Policies are solved and evaluated in both cities. With both numbers in [l, u] and [l', u'], the difference is
-in [l' - u, u' - l]: proven, or estimated, as these are.
+Policies are solved in both cities. Both meet the same incidents at the same moments where they are simulated, and a
+unit that both have is busy as long with an incident in both (see `simulate/shifts.py`); `assess/change.py` says what
+the difference is.
 
 Trucks from outside come as far after the changes as before (see `outside.py`).
 """
@@ -11,31 +12,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from runcard.assess.change import FleetChange
 from runcard.assess.exact import assess_exactly
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import best_policy, busy_part, is_small, policy_note, worse_note
+from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps
 from runcard.assess.team_shares import TeamShares, exact_shares
 from runcard.city.model import LATE, City
-from runcard.interval import Interval
 from runcard.mdp.problem import MINUTES, P_LATE
-from runcard.mdp.standards import rules_of
 from runcard.outputs.whatif.areas import area_effects
-from runcard.outputs.whatif.changes import Change, apply_changes, change_words, changed_kinds
+from runcard.outputs.whatif.changes import CityChange, apply_changes, change_words, changed_kinds
 from runcard.outputs.whatif.outside import same_outside
-from runcard.outputs.whatif.paired import SimulatedCity, paired_effect
 from runcard.outputs.whatif.result import (
-    BeforeAfter,
     Effect,
     KindEffect,
     PointMeans,
-    PolicyEffect,
-    StandardEffect,
     UnitEffect,
     days_per_year,
-    no_change,
-    point_interval,
-    sure_change,
 )
 from runcard.outputs.whatif.words import rate_words
 from runcard.policy.optimal import NAME as OPTIMAL
@@ -49,7 +43,7 @@ INCIDENTS: Final = 200_000
 
 def find_effect(
     city: City,
-    changes: Sequence[Change],
+    changes: Sequence[CityChange],
     *,
     policy: str | None = None,
     period: str | None = None,
@@ -126,71 +120,50 @@ class _Work:
     asked: bool
     """Whether somebody named the policy."""
 
-    @property
-    def changed(self) -> bool:
-        """Whether anything changes for this kind."""
-        return self.before is not self.after
-
     def _cities(self) -> list[tuple[City, Steps]]:
         """The cities to solve: one, if nothing changes."""
-        if not self.changed:
+        if self.before is self.after:
             return [(self.before, self.steps)]
         return [(self.before, NamedSteps(self.steps, "before")), (self.after, NamedSteps(self.steps, "after"))]
 
-    def _effect(
-        self,
-        policies: Sequence[PolicyEffect],
-        busy: Sequence[Mapping[str, float]],
-        points: Sequence[PointMeans],
-        *,
-        exact: bool,
-        proven: bool = False,
-        converged: bool = True,
-    ) -> KindEffect:
+    def _effect(self, outcomes: Sequence[Mapping[str, FleetOutcome]], points: Sequence[PointMeans]) -> KindEffect:
+        """What changes between the outcomes by policy of the first city and of the last one."""
+        ends = outcomes[0], outcomes[-1]
         return KindEffect(
             kind=self.kind,
-            changed=self.changed,
-            exact=exact,
-            proven=proven,
-            before=self.before,
-            after=self.after,
-            policies=tuple(policies),
-            units=_units(self.kind, self.before, self.after, busy[0], busy[-1]),
+            policies=tuple(FleetChange(*(by_name[name] for by_name in ends)) for name in self.names),
+            units=_units(self.kind, *(by_name[self.names[0]] for by_name in ends)),
             points=(points[0], points[-1]),
-            converged=converged,
         )
 
     def exactly(self) -> KindEffect:
         """The effect, calculated."""
-        names = list(dict.fromkeys(self.names))
-        found, points = [], []
+        outcomes, points = [], []
         for city, steps in self._cities():
-            compared = assess_exactly(city.of_week, names, self.options, steps=steps)
-            best = compared.first.fleets[self.kind]
+            found = assess_exactly(city, list(dict.fromkeys(self.names)), self.options, steps=steps)
+            best = found.fleets[0]
             steps.begin("areas")
             points.append(_means(exact_shares(best.policy, best.evaluation, threads=self.options.threads)))
-            found.append(compared)
-        busy = [_busy_of(one.first.fleets[self.kind]) for one in found]
-        ends = found[0], found[-1]
-        policies = [_sure_effect(*(one[name].fleets[self.kind] for one in ends)) for name in self.names]
-        proven, converged = all(one.proven for one in found), not any(one.failed for one in found)
-        return self._effect(policies, busy, points, exact=True, proven=proven, converged=converged)
+            outcomes.append(dict(zip(found.names, found.fleets, strict=True)))
+        return self._effect(outcomes, points)
 
     def simulated(self, incidents: int) -> KindEffect:
         """The effect, over so many incidents that need this kind.
 
         A policy that nobody named and that is worse than closest-first in one of the cities is given up for that.
         """
-        runs, points = [], []
+        outcomes, points = [], []
         for city, steps in self._cities():
-            run = SimulatedCity(city, self.names, self.options, steps)
-            run.simulate(incidents, self.seed, like=self.before)
-            runs.append(run)
-            if not self.asked and self.names[0] != OPTIMAL and run.is_worse(*self.names):
+            by_name, keeper = simulated_policies(
+                city, self.names, self.options, steps, incidents=incidents, seed=self.seed, like=self.before
+            )
+            best = self.names[0]
+            if not self.asked and best != OPTIMAL and keeper.is_worse(best, CLOSEST, self.kind):
                 return replace(self, names=(CLOSEST, CLOSEST)).simulated(incidents)
-            points.append(replace(_means(run.shares(self.names[0])), batches=run.missed_at_points()))
-        policies = [paired_effect(name, runs[0], runs[-1]) for name in self.names]
-        return self._effect(policies, [one.busy(self.names[0]) for one in runs], points, exact=False)
+            means = _means(keeper.shares()[best][self.kind])
+            points.append(replace(means, batches=keeper.missed_at_points(best, self.kind)))
+            outcomes.append(by_name)
+        return self._effect(outcomes, points)
 
 
 def _means(shares: TeamShares) -> PointMeans:
@@ -203,64 +176,16 @@ def _means(shares: TeamShares) -> PointMeans:
     )
 
 
-def _units(
-    kind: str, before: City, after: City, busy_before: Mapping[str, float], busy_after: Mapping[str, float]
-) -> tuple[UnitEffect, ...]:
+def _units(kind: str, before: FleetOutcome, after: FleetOutcome) -> tuple[UnitEffect, ...]:
     """How busy each unit is, by how busy the units of its station are."""
-    homes = [
-        {unit.unit_id if city.has_roster else unit.station_id: unit.station_id for unit in city.units}
-        for city in (before, after)
-    ]
-    found = []
+    homes, busy = [], []
+    for fleet in (before, after):
+        city = fleet.city
+        homes.append({unit.unit_id if city.has_roster else unit.station_id: unit.station_id for unit in city.units})
+        busy.append(dict(zip(fleet.problem.station_ids, fleet.busy_fractions.tolist(), strict=True)))
+    units = []
     for unit_id in dict.fromkeys([*homes[0], *homes[1]]):
-        old, new = (one.get(unit_id) for one in homes)
-        busy = (None if old is None else busy_before[old], None if new is None else busy_after[new])
-        found.append(UnitEffect(unit_id, kind, old, new, *busy))
-    return tuple(found)
-
-
-def _busy_of(fleet: FleetOutcome) -> dict[str, float]:
-    """The part of the time that a unit of each station is busy."""
-    return dict(zip(fleet.problem.station_ids, fleet.evaluation.busy_fractions.tolist(), strict=True))
-
-
-def _sure_effect(before: FleetOutcome, after: FleetOutcome) -> PolicyEffect:
-    """What changes between two outcomes of a kind; if they are the same one, nothing does."""
-    fleets = (before, after)
-    same = before is after
-
-    def change(numbers: Sequence[Interval]) -> BeforeAfter:
-        return no_change(numbers[0]) if same else sure_change(*numbers)
-
-    def both(numbers: Sequence[Interval | None]) -> BeforeAfter | None:
-        known = [number for number in numbers if number is not None]
-        return change(known) if len(known) == len(numbers) else None
-
-    last = [fleet.evaluation.last_minutes for fleet in fleets]
-    missed, minutes = [_missed(fleet) for fleet in fleets], [_minutes(fleet) for fleet in fleets]
-    return PolicyEffect(
-        name=before.policy.name,
-        missed=change([fleet.missed for fleet in fleets]),
-        first_minutes=change([point_interval(fleet.first_minutes) for fleet in fleets]),
-        last_minutes=None if None in last else change([point_interval(mean) for mean in last]),
-        standards=tuple(
-            StandardEffect(rule.standard, both(late), both(times))
-            for rule, late, times in zip(
-                rules_of(before.city, before.problem),
-                zip(*missed, strict=True),
-                zip(*minutes, strict=True),
-                strict=True,
-            )
-        ),
-    )
-
-
-def _missed(fleet: FleetOutcome) -> list[Interval | None]:
-    """How often each standard, or each rule of a city without standards, is missed; None if there are no incidents."""
-    return [of.missed for of in fleet.standards] if fleet.standards else [fleet.missed]
-
-
-def _minutes(fleet: FleetOutcome) -> list[Interval | None]:
-    """The mean minutes of the arrival that each standard is about, if that is known."""
-    means = [of.minutes for of in fleet.standards] if fleet.standards else [fleet.first_minutes]
-    return [None if mean is None else point_interval(mean) for mean in means]
+        old, new = (of.get(unit_id) for of in homes)
+        parts = (None if old is None else busy[0][old], None if new is None else busy[1][new])
+        units.append(UnitEffect(unit_id, kind, old, new, *parts))
+    return tuple(units)

@@ -1,7 +1,7 @@
 """Where one more unit should stand in a department with too many states: the best guesses, simulated.
 
 Every place gets a first guess (see `first_guess.py`), and the best of them are simulated beside the city as it is, with
-the same incidents (see `paired.py`). Both cities send the closest units. Nothing here is proven.
+the same incidents. Both cities send the closest units. Nothing here is proven.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,15 @@ from typing import Final
 
 import numpy as np
 
+from runcard.assess.change import Change, FleetChange
+from runcard.assess.outcome import FleetOutcome
+from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import NamedSteps, Steps
-from runcard.city.model import Objective
+from runcard.city.model import City, Objective
 from runcard.interval import Interval
 from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
 from runcard.outputs.whatif.first_guess import FirstGuess
-from runcard.outputs.whatif.paired import SimulatedCity, paired_effect
 from runcard.outputs.whatif.places import Place
-from runcard.outputs.whatif.result import BeforeAfter, PolicyEffect
 from runcard.plan.words import counted
 from runcard.policy.solve_options import SolveOptions
 
@@ -38,11 +39,17 @@ def simulated_places(
 ) -> list[Place]:
     """The city as it is, then every place: those that were simulated, the best first, then the others by guess."""
     num, options = incidents or INCIDENTS, SolveOptions(threads=threads)
-    base = SimulatedCity(ground.base, [POLICY], options, NamedSteps(steps, "the department as it is"), arrivals=False)
-    base.simulate(num, seed, like=ground.base)
+
+    def simulated(city: City, words: str) -> FleetOutcome:
+        by_name, _ = simulated_policies(
+            city, [POLICY], options, NamedSteps(steps, words), incidents=num, seed=seed, like=ground.base,
+            arrivals=False,
+        )  # fmt: skip
+        return by_name[POLICY]
+
+    base = simulated(ground.base, "the department as it is")
     steps.begin(f"a first guess at {counted(len(places), 'place')}")
-    by_station = base.busy(POLICY)
-    busy = np.array([by_station[station.station_id] for station in ground.base.stations])
+    busy = base.busy_fractions
     first = FirstGuess(ground.base, busy, threads)
     guesses = first.costs(places, steps.part)
     order = np.argsort(guesses, kind="stable").tolist()
@@ -53,13 +60,11 @@ def simulated_places(
     found = []
     for number, place in enumerate(chosen, start=1):
         changed = ground.with_unit_at(Candidate(place.node_id, place.station_id))
-        named = NamedSteps(steps, f"{place.place}, {number} of {len(chosen)}")
-        run = SimulatedCity(changed, [POLICY], options, named, arrivals=False)
-        run.simulate(num, seed, like=ground.base)
-        found.append(_simulated(place, paired_effect(POLICY, base, run), ground.base.objective))
+        outcome = simulated(changed, f"{place.place}, {number} of {len(chosen)}")
+        found.append(_simulated(place, FleetChange(base, outcome), ground.base.objective))
     found.sort(key=_change)
-    here = paired_effect(POLICY, base, base)
-    today = _simulated(Place(node_id="", station_id=None, guess=first.today()), here, ground.base.objective)
+    nowhere = Place(node_id="", station_id=None, guess=first.today())
+    today = _simulated(nowhere, FleetChange(base, base), ground.base.objective)
     return [today, *found, *guessed[top:]]
 
 
@@ -68,7 +73,7 @@ def _change(place: Place) -> float:
     return place.change
 
 
-def _simulated(place: Place, effect: PolicyEffect, objective: Objective) -> Place:
+def _simulated(place: Place, effect: FleetChange, objective: Objective) -> Place:
     """A place with what a simulation found there."""
     found = _cost(effect, objective)
     return replace(
@@ -84,7 +89,7 @@ def _simulated(place: Place, effect: PolicyEffect, objective: Objective) -> Plac
     )
 
 
-def _cost(effect: PolicyEffect, objective: Objective) -> BeforeAfter:
+def _cost(effect: FleetChange, objective: Objective) -> Change:
     """What the objective counts."""
     if objective.minimise == "late":
         return effect.missed
@@ -98,6 +103,6 @@ def _cost(effect: PolicyEffect, objective: Objective) -> BeforeAfter:
         return Interval(value, low, high)
 
     late, minutes = effect.missed, effect.first_minutes
-    return BeforeAfter(
+    return Change(
         total(late.before, minutes.before), total(late.after, minutes.after), total(late.difference, minutes.difference)
     )

@@ -1,97 +1,27 @@
 """What changes of a department change: every standard, response times, workloads and areas, before and after.
 
-The weighted sum of missed standards per incident of the city is a sum over kinds: with Λ_k the incidents a day that
-need kind k and Λ all of them, Σ_k (Λ_k / Λ) × the mean of kind k. Intervals are added end by end: proven ones stay
-proven, and simulated ones are on the safe side. A kind that does not change has a difference of exactly 0.
+Kinds are added up as `assess/change.py` says it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import nan
-from typing import Any, Final
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.assess.outcome import larger_by, weighted
-from runcard.city.model import DAYS_PER_YEAR, City, Standard
+from runcard.assess.change import Change, Difference, FleetChange
+from runcard.assess.outcome import FleetOutcome
+from runcard.city.model import DAYS_PER_YEAR, City
 from runcard.city.periods import Period
 from runcard.interval import Interval
-from runcard.outputs.simulate import interval_values
 from runcard.plan.words import CHANCE_ONLY
-
-NOTHING: Final = Interval(0.0, 0.0, 0.0, proven=True)
 
 
 def days_per_year(period: Period | None) -> float:
     """The days of a year; of a period, as many days as it has hours in a year."""
     return DAYS_PER_YEAR if period is None else DAYS_PER_YEAR * period.part_of_week
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeAfter:
-    """A number before and after the changes, and by how much it is larger after them; each with its interval."""
-
-    before: Interval
-    after: Interval
-    difference: Interval
-
-    def document(self) -> dict[str, dict[str, float | None]]:
-        """The same as plain values, ready for JSON."""
-        return {name: interval_values(getattr(self, name)) for name in ("before", "after", "difference")}
-
-
-def sure_change(before: Interval, after: Interval) -> BeforeAfter:
-    """The change between two numbers that are sure to lie in their intervals."""
-    return BeforeAfter(before, after, larger_by(before, after))
-
-
-def no_change(number: Interval) -> BeforeAfter:
-    """The change of what does not change."""
-    return BeforeAfter(number, number, NOTHING)
-
-
-def point_interval(mean: float | None) -> Interval:
-    """A number whose error is not stated."""
-    return Interval(nan if mean is None else mean, nan, nan)
-
-
-@dataclass(frozen=True, slots=True)
-class StandardEffect:
-    """How often a standard is missed: the part of the incidents of its type."""
-
-    standard: Standard
-    missed: BeforeAfter | None
-    """None if there are no incidents of the type."""
-    minutes: BeforeAfter | None = None
-    """The mean time of the arrival that it is about, if that is the first or the last, at incidents of its type."""
-
-    def document(self) -> dict[str, Any]:
-        """The same as plain values, ready for JSON."""
-        parts = {"missed": self.missed, "minutes": self.minutes}
-        return self.standard.document() | {name: one and one.document() for name, one in parts.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyEffect:
-    """What changes under one policy, solved for each city, over the incidents that need the kind."""
-
-    name: str
-    missed: BeforeAfter
-    """The weighted sum of missed standards per incident; the late fraction in a plain city."""
-    first_minutes: BeforeAfter
-    last_minutes: BeforeAfter | None
-    standards: tuple[StandardEffect, ...]
-
-    def document(self) -> dict[str, Any]:
-        """The same as plain values, ready for JSON."""
-        return {
-            "name": self.name,
-            "missed": self.missed.document(),
-            "first_minutes": self.first_minutes.document(),
-            "last_minutes": None if self.last_minutes is None else self.last_minutes.document(),
-            "standards": [one.document() for one in self.standards],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +58,45 @@ class KindEffect:
     """What changes for one kind of units."""
 
     kind: str
-    changed: bool
-    exact: bool
-    """Whether numbers are calculated; else they are simulated."""
-    proven: bool
-    """Whether the intervals of what is calculated are proven; else they are estimated."""
-    before: City
-    after: City
-    """As the kind sees them."""
-    policies: tuple[PolicyEffect, ...]
+    policies: tuple[FleetChange, ...]
     """The recommended one, then closest-first."""
     units: tuple[UnitEffect, ...]
     points: tuple[PointMeans, PointMeans]
     """Before and after."""
-    converged: bool = True
+
+    @property
+    def before(self) -> City:
+        """The city as the kind sees it."""
+        return self.policies[0].before.city
+
+    @property
+    def after(self) -> City:
+        """The same after the changes."""
+        return self.policies[0].after.city
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything changes for this kind."""
+        return self.policies[0].before is not self.policies[0].after
+
+    @property
+    def exact(self) -> bool:
+        """Whether numbers are calculated; else they are simulated."""
+        return self.policies[0].before.exact is not None
+
+    @property
+    def proven(self) -> bool:
+        """Whether the intervals of what is calculated are proven; else they are estimated."""
+        return all(fleet.missed.proven for fleet in self._fleets)
+
+    @property
+    def converged(self) -> bool:
+        """Whether all was solved to the tolerance."""
+        return all(fleet.converged for fleet in self._fleets)
+
+    @property
+    def _fleets(self) -> list[FleetOutcome]:
+        return [fleet for policy in self.policies for fleet in (policy.before, policy.after)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +150,7 @@ class AreaEffect:
         own = asdict(self)
         for name in ("days_per_year", "half", "half_per_year"):  # the first is that of all areas
             del own[name]
-        year = interval_values(self.per_year)
+        year = self.per_year.document()
         ends = {f"more_missed_per_year_{end}": year[end] for end in ("low", "high")}
         return own | {"more_missed_per_year": self.more_per_year} | ends
 
@@ -241,47 +196,22 @@ class Effect:
         """The kinds that were not solved to the tolerance."""
         return [kind for kind, one in self.kinds.items() if not one.converged]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The policies: the recommended one of each kind, then closest-first."""
-        every = [dict.fromkeys(one.policies[number].name for one in self.kinds.values()) for number in (0, 1)]
-        return tuple(" and ".join(names) for names in every)
-
-    def missed(self, number: int) -> BeforeAfter:
-        """The weighted sum of missed standards of all kinds, per incident of the city, under a policy."""
-        parts = [(self._shares(one), one.policies[number].missed) for one in self.kinds.values()]
-        return _sum_of(parts)
-
-    def per_year(self, number: int) -> BeforeAfter:
-        """The weighted sum of missed standards of all kinds in a year, or in its hours of the period."""
-        parts = [
-            (
-                tuple(self.days_per_year * city.incidents_per_day for city in (one.before, one.after)),
-                one.policies[number].missed,
+    @cached_property
+    def policies(self) -> tuple[Difference, Difference]:
+        """What changes under the recommended policy of each kind, then under closest-first."""
+        recommended, closest = (
+            Difference(
+                before=self.before,
+                after=self.after,
+                kinds={kind: of_kind.policies[number] for kind, of_kind in self.kinds.items()},
             )
-            for one in self.kinds.values()
-        ]
-        return _sum_of(parts)
-
-    def first_minutes(self, number: int) -> BeforeAfter:
-        """The mean time until the first unit of a kind is there, over all kinds that incidents need."""
-        rates = [one.before.incidents_per_day for one in self.kinds.values()]
-        parts = [
-            ((rate / sum(rates),) * 2, one.policies[number].first_minutes)
-            for rate, one in zip(rates, self.kinds.values(), strict=True)
-        ]
-        return _sum_of(parts)
-
-    def _shares(self, one: KindEffect) -> tuple[float, ...]:
-        return (
-            one.before.incidents_per_day / self.before.incidents_per_day,
-            one.after.incidents_per_day / self.after.incidents_per_day,
+            for number in (0, 1)
         )
+        return recommended, closest
 
-    def standards(self, number: int) -> tuple[StandardEffect, ...]:
-        """Every standard under a policy, in the order of the city."""
-        found = {one.standard: one for kind in self.kinds.values() for one in kind.policies[number].standards}
-        return tuple(found[one] for one in self.before.standards if one in found)
+    def per_year(self, number: int) -> Change:
+        """The weighted sum of missed standards of all kinds in a year, or in its hours of the period."""
+        return self.policies[number].per_year(self.days_per_year)
 
     @property
     def units(self) -> tuple[UnitEffect, ...]:
@@ -296,13 +226,13 @@ class Effect:
         """All of it as plain values, ready for JSON; fractions are fractions, not percentages."""
         policies = [
             {
-                "name": name,
-                "missed": self.missed(number).document(),
+                "name": policy.name,
+                "missed": policy.missed.document(),
                 "missed_per_year": self.per_year(number).document(),
-                "first_minutes": self.first_minutes(number).document(),
-                "standards": [one.document() for one in self.standards(number)],
+                "first_minutes": policy.first_minutes.document(),
+                "standards": [of.document() for of in policy.standards],
             }
-            for number, name in enumerate(self.names)
+            for number, policy in enumerate(self.policies)
         ]
         kinds = [
             {
@@ -328,15 +258,3 @@ class Effect:
             "notes": [*([] if self.exact else [CHANCE_ONLY]), *self.notes],
             "fit_faults": list(self.fit_faults),
         }
-
-
-def _sum_of(parts: Sequence[tuple[tuple[float, ...], BeforeAfter]]) -> BeforeAfter:
-    """The sum of numbers times factors before and after; intervals are added end by end."""
-    before = weighted([(factors[0], one.before) for factors, one in parts])
-    after = weighted([(factors[1], one.after) for factors, one in parts])
-    if all(factors[0] == factors[1] for factors, _ in parts):
-        return BeforeAfter(before, after, weighted([(factors[0], one.difference) for factors, one in parts]))
-    # After - before = factor after × difference + (factor after - factor before) × before.
-    changes = [(factors[1], one.difference) for factors, one in parts]
-    changes += [(factors[1] - factors[0], one.before) for factors, one in parts]
-    return BeforeAfter(before, after, weighted(changes))

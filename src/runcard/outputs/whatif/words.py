@@ -3,10 +3,11 @@
 from math import isfinite, isnan
 from typing import Final
 
+from runcard.assess.change import Change
 from runcard.city.model import Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.interval import Interval
-from runcard.outputs.whatif.result import AreaEffect, BeforeAfter, Effect, KindEffect
+from runcard.outputs.whatif.result import AreaEffect, Effect, KindEffect
 from runcard.plan.words import CHANCE_ONLY, article, certainty, misses
 
 SAME: Final = 5e-7
@@ -100,7 +101,7 @@ def kind_sends_several(one: KindEffect) -> bool:
     return any(one.before.trucks_for(point) > 1 for point in one.before.demand)
 
 
-def _instead(change: BeforeAfter) -> str:
+def _instead(change: Change) -> str:
     before, after = f"{change.before.value:.2f}", f"{change.after.value:.2f}"
     if before == after and isnan(change.difference.low):
         return f"{after} min, as before"
