@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from jinja2 import Environment, PackageLoader
 from pydantic.json_schema import models_json_schema
 from starlette.responses import HTMLResponse
 
@@ -48,5 +47,7 @@ def describe(app: FastAPI) -> None:
 
 def page_of(description: dict[str, Any]) -> str:
     """The description as a page: every route with its parameters, bodies and errors, then every document."""
+    from jinja2 import Environment, PackageLoader  # it takes a while to import
+
     environment = Environment(loader=PackageLoader("runcard.service", ""), autoescape=True)
     return environment.get_template("docs.html").render(description)

@@ -14,7 +14,7 @@ from runcard.city import City
 from runcard.plan.file import load
 from runcard.plan.plan import Plan, solve
 from runcard.plan.situation import Situation
-from runcard.service.explorer.layers import area_names
+from runcard.service.explorer.drawn import area_names
 
 BUSY = ["E02"]
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from runcard.errors import AuditError, InputError, UnknownDecisionError
-from runcard.service.audit.outcomes import checked_outcome, moment_of
+from runcard.service.audit.outcomes import moment_of
 from runcard.service.audit.writer import TIMEOUT_SECONDS, DecisionRow, GroupWriter, OutcomeRow, Row
 
 SCHEMA: Final = 1
@@ -125,22 +125,13 @@ class AuditLog(ABC):
         """Return once the decision is durable; `text` is the same as JSON, if it is already there."""
         await self._put(decision_row(decision, text))
 
-    async def outcome(
-        self,
-        decision_id: str,
-        outcome: Mapping[str, Any],
-        *,
-        kinds: Mapping[str, str] | None = None,
-        before: Sequence[Mapping[str, Any]] = (),
-    ) -> None:
-        """Return once what was really done is durable; an UnknownDecisionError if there is no such decision.
-
-        See `checked_outcome` for `kinds` and `before`.
+    async def outcome(self, decision_id: str, outcome: Mapping[str, Any]) -> None:
+        """Return once what was really done is durable (see `outcomes`); an UnknownDecisionError if there is no such
+        decision.
         """
-        document = checked_outcome(outcome, kinds=kinds, before=before)
         now = datetime.now(UTC)
-        document["recorded"] = now.isoformat()
-        await self._put(OutcomeRow(uuid4().hex, decision_id, micros_of(now), in_json(document)))
+        document = in_json({**outcome, "recorded": now.isoformat()})
+        await self._put(OutcomeRow(uuid4().hex, decision_id, micros_of(now), document))
 
     def decision(self, decision_id: str) -> dict[str, Any] | None:
         """A decision with its `outcomes`; None if there is no such one."""

@@ -23,14 +23,10 @@ from runcard.plan.words import expected_one_of
 
 TIMES: Final = ("arrivals", "cancelled")
 WORDS: Final = ("overridden_by", "override_reason")
-KEYS: Final = ("units", "sent", *TIMES, *WORDS)
-EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
 MOST_BEFORE: Final = timedelta(hours=1)
 MOST_AFTER: Final = timedelta(days=1)
 CLOCKS_DIFFER: Final = timedelta(minutes=10)
 """By so much the clock of a dispatch system may be ahead of that of the service."""
-MOST_UNITS: Final = 1_000
-MOST_LETTERS: Final = 2_000
 
 
 def merged_outcome(outcomes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -54,63 +50,40 @@ def merged_outcome(outcomes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def checked_outcome(
-    outcome: Mapping[str, Any], *, kinds: Mapping[str, str] | None = None, before: Sequence[Mapping[str, Any]] = ()
+    outcome: Mapping[str, Any],
+    *,
+    kinds: Mapping[str, str],
+    decided: datetime,
+    now: datetime,
+    before: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """An outcome as it is stored, with the kind of every unit that was sent; an InputError if it is not sound.
 
-    With `kinds`, the kind of every unit that there is, a unit that is not there is refused: nobody can have sent it.
-    With outcomes `before` it, it may hold only what is new.
+    It has the form of an `OutcomeRequest`. A unit that is in no kind is refused: nobody can have sent it. With outcomes
+    `before` it, it may hold only what is new.
     """
-    for key in outcome:
-        if key not in KEYS:  # a misspelt key would be lost
-            raise InputError(f"outcome: {expected_one_of('key', KEYS, str(key))}")
-    found = {key: outcome[key] for key in ("units", "sent") if outcome.get(key) is not None}
-    if "units" in found or not before:
-        found["units"] = _units(outcome.get("units"), kinds)
-    known = merged_outcome([*before, found])
-    units, sent = known["units"], None if known.get("sent") is None else moment_of(known["sent"], "outcome: sent")
-    for key in TIMES:
-        found[key] = _times(outcome.get(key), f"outcome: {key}", units, sent)
-    for unit in found["arrivals"]:
-        if unit in found["cancelled"]:
-            raise InputError(f"outcome: unit {unit}: expected arrivals or cancelled to have it, got both")
+    known = merged_outcome([*before, outcome])
+    check_clocks(known, decided=decided, now=now)
+    if "units" not in known:
+        raise InputError("outcome: units: expected a list of at most 1,000, got None")
+    units = outcome.get("units", ())
+    own = [unit for unit in units if unit != OUTSIDE_ID]
+    for unit in own:
+        if unit not in kinds:
+            raise InputError(f"outcome: units: {expected_one_of('unit', kinds, unit, guess=False)}")
+        if own.count(unit) > 1:
+            raise InputError(f"outcome: units: expected each unit once, got {unit} {own.count(unit)} times")
+    times = {key: outcome.get(key) or {} for key in TIMES}
+    for key, of_units in times.items():
+        for unit in of_units:
+            if unit not in known["units"]:
+                raise InputError(f"outcome: {key}: expected a unit that was sent, got {_shown(unit)}")
+            if all(unit in of for of in times.values()):
+                raise InputError(f"outcome: unit {unit}: expected arrivals or cancelled to have it, got both")
     for key in WORDS:
-        if outcome.get(key) is not None:
-            found[key] = _text(outcome[key], f"outcome: {key}")
-    if kinds is not None:
-        found["kinds"] = {unit: kinds[unit] for unit in found.get("units", ()) if unit != OUTSIDE_ID}
-    return found
-
-
-def _units(units: Any, kinds: Mapping[str, str] | None) -> list[str]:
-    """The units that were sent."""
-    if not isinstance(units, Sequence) or isinstance(units, str) or len(units) > MOST_UNITS:
-        raise InputError(f"outcome: units: expected a list of at most {MOST_UNITS:,}, got {_shown(units)}")
-    found = [_text(one, "outcome: units") for one in units]
-    for one in found:
-        if one == OUTSIDE_ID:
-            continue
-        if kinds is not None and one not in kinds:
-            raise InputError(f"outcome: units: {expected_one_of('unit', kinds, one, guess=False)}")
-        if found.count(one) > 1:
-            raise InputError(f"outcome: units: expected each unit once, got {one} {found.count(one)} times")
-    return found
-
-
-def _times(times: Any, where: str, units: Sequence[str], sent: datetime | None) -> dict[str, str | None]:
-    """Times by unit; None where it is not known after all."""
-    if times is None:
-        return {}
-    if not isinstance(times, Mapping):
-        raise InputError(f"{where}: expected times by unit, got {_shown(times)}")
-    found: dict[str, str | None] = {}
-    for unit, text in times.items():
-        if unit not in units:
-            raise InputError(f"{where}: expected a unit that was sent, got {_shown(unit)}")
-        found[unit] = text
-        if text is not None and moment_of(text, f"{where}: {unit}") < (sent or EARLIEST):
-            raise InputError(f"{where}: {unit}: expected a time after it was sent, got {text}")
-    return found
+        if not outcome.get(key, "said").strip():
+            raise InputError(f"outcome: {key}: expected a text of 1 to 2,000 letters, got {_shown(outcome[key])}")
+    return {**outcome, **times, "kinds": {unit: kinds[unit] for unit in own}}
 
 
 def moment_of(text: Any, where: str) -> datetime:
@@ -161,13 +134,6 @@ def limit_of(text: str) -> datetime:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError) as error:
         raise ValueError(f"expected a time such as 2026-11-01 or 2026-11-01T08:00+01:00, got {text!r:.80}") from error
-
-
-def _text(value: Any, where: str) -> str:
-    """Some text that is not empty."""
-    if not isinstance(value, str) or not value.strip() or len(value) > MOST_LETTERS:
-        raise InputError(f"{where}: expected a text of 1 to {MOST_LETTERS:,} letters, got {_shown(value)}")
-    return value
 
 
 def _shown(value: Any) -> str:

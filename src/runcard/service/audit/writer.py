@@ -149,14 +149,12 @@ class GroupWriter:
             written = self._write([one.row for one in batch])
             self._note(None)
             return written
-        except AuditError as error:
-            self._note(error)
-            return [error] * len(batch)
         except Exception as error:  # whatever it is, nobody may wait for ever and the thread must go on
             wrong = AuditError(f"the audit log could not write: {type(error).__name__}: {error}")
             wrong.__cause__ = error
-            self._note(wrong)
-            return [wrong] * len(batch)
+            known = error if isinstance(error, AuditError) else wrong
+            self._note(known)
+            return [known] * len(batch)
 
 
 def _tell(batch: Sequence[Waiting], outcomes: Sequence[Exception | None]) -> None:

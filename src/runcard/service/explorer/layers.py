@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.city.model import City, Standard
+from runcard.city.model import Standard
 from runcard.mdp.problem import MINUTES
-from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
-from runcard.outputs.cards.book import closest_stations
 from runcard.outputs.page import Classes, Swatch, classes_of, sequential
-from runcard.outputs.panels import AREA_COLOURS, OUTSIDE_COLOUR
+from runcard.outputs.panels import OUTSIDE_COLOUR
 from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import Fleet
-from runcard.plan.plan import Plan
 from runcard.plan.reasons import CALLS, met_words, missed_words
 from runcard.plan.words import minutes_words, rule_words, team_words
 
@@ -28,43 +25,6 @@ SAME, BEHIND, FIRST = Swatch("#F4EFE0"), Swatch("#C9A66B", "."), Swatch("#8A4B08
 NUM_CLASSES: Final = 6
 NUM_TRIES: Final = 3
 """States with busy units that the limits of classes are made for, beside the one with none."""
-NUM_RANKS: Final = 3
-"""Stations of so many ranks around a border have different colours."""
-
-
-def station_colours(city: City, plan: Plan) -> dict[str, str]:
-    """By station: a colour that its neighbours, and theirs when the closest is busy, do not have where possible."""
-    number = {station.station_id: i for i, station in enumerate(city.stations)}
-    places = projected([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes])
-    place_of = dict(zip((node.node_id for node in city.nodes), places.tolist(), strict=True))
-    pairs: set[tuple[int, int]] = set()
-    known: dict[tuple[str, ...], PlaceCells] = {}  # most kinds go to the same places
-    for fleet in plan.fleets:
-        problem, first = fleet.problem, dict[str, int]()
-        for point, node_id in enumerate(problem.point_ids):
-            first.setdefault(node_id, point)
-        nodes = tuple(first)
-        if nodes not in known:
-            known[nodes] = cells_of(np.array([place_of[node_id] for node_id in nodes]))
-        areas = known[nodes]
-        own = np.array([number[name] for name in problem.station_ids])
-        ranked = own[problem.order[list(first.values())][:, :NUM_RANKS]]
-        of_cell = dict(zip(areas.cell_of.tolist(), ranked.tolist(), strict=True))
-        for i, j in areas.neighbours:
-            pairs |= {(a, b) for a, b in zip(of_cell[i], of_cell[j], strict=True) if a != b}
-    stations = [place_of[station.node_id] for station in city.stations]
-    found = coloured(stations, pairs, len(AREA_COLOURS))
-    return {name: AREA_COLOURS[found[i] % len(AREA_COLOURS)] for name, i in number.items()}
-
-
-def area_names(city: City, plan: Plan) -> dict[str, str]:
-    """What a person calls each area; where it only has a number, the station that is closest to it says where it is."""
-    stations = {one.station_id: one.name or f"station {one.station_id}" for one in city.stations}
-    nodes, found = {node.node_id: node for node in city.nodes}, dict[str, str]()
-    for area, station_id in closest_stations(plan).items():
-        name = nodes[area].name or area
-        found[area] = f"near {stations[station_id]} ({name})" if name.lstrip("-").isdigit() else name
-    return found
 
 
 def points_of(fleet: Fleet, incident_type: str) -> dict[str, int]:

@@ -4,9 +4,7 @@ A scene is for one state: these units are busy, the others idle at home. Two pol
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import cached_property
 from math import isfinite
 from typing import Annotated, Any, Final
 
@@ -14,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from runcard.errors import InputError
-from runcard.outputs.page import Classes, ground_of
+from runcard.outputs.page import Classes
 from runcard.plan.answer import kind_document, unit_prices
 from runcard.plan.everywhere import everywhere
 from runcard.plan.plan import Plan
@@ -22,8 +20,8 @@ from runcard.plan.reasons import missed_words
 from runcard.plan.situation import Situation
 from runcard.plan.words import price_words
 from runcard.policy.options import team_ids
-from runcard.service.explorer.drives import Roadbook
-from runcard.service.explorer.layers import Pair, area_names, chance_classes, points_of, station_colours
+from runcard.service.explorer.drawn import Drawn
+from runcard.service.explorer.layers import Pair, chance_classes, points_of
 from runcard.service.explorer.logged import logged_day
 from runcard.service.fallback import chosen
 from runcard.service.parts import Parts
@@ -53,39 +51,6 @@ class RouteRequest(SceneRequest):
     """The same for one area."""
 
     area: Name
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """What is drawn of the city of a policy, whatever units are busy."""
-
-    policy: LoadedPolicy
-
-    @cached_property
-    def roads(self) -> Roadbook:
-        """Its routes."""
-        return Roadbook(self.policy.ground)
-
-    @cached_property
-    def colours(self) -> dict[str, str]:
-        """The colour of each station."""
-        return station_colours(self.policy.city, self.policy.plan)
-
-    @cached_property
-    def names(self) -> dict[str, str]:
-        """What a person calls each area."""
-        return area_names(self.policy.city, self.policy.plan)
-
-    @cached_property
-    def ground(self) -> dict[str, Any]:
-        """Areas, roads, and stations with their units as policies name them."""
-        ground = ground_of(self.policy.city)
-        for area in ground["areas"]:
-            area["name"] = self.names.get(area["id"], area["name"])
-        for station in ground["stations"]:
-            own = [unit for unit in self.policy.plan.units if unit.station_id == station["id"]]
-            station["units"] = [{"id": unit.unit_id, "kind": unit.kind} for unit in own]
-        return ground
 
 
 class Scenes:
@@ -125,7 +90,7 @@ class Scenes:
         times, words = price_words(serving.city)
         return {
             "city": serving.city.name,
-            "ground": self._serving.ground,
+            "ground": self._serving.map_ground,
             "types": list(serving.plan.types),
             "periods": [{"name": one.name, "hours": one.words} for one in serving.periods],
             "policies": [
@@ -210,8 +175,8 @@ class Scenes:
                 document = kind_document(decided, seen.standards_of(seen.demand[point]))
                 kinds.append(document | {"units": list(scene.units[0])})  # the closest first, as the roads are
                 stations = [i for i in scene.stations[0].tolist() if i >= 0]
-                drives += drawn.roads.drives(fleet, point, stations, scene.units[0])
-            shared = drawn.roads.shared(drives)
+                drives += drawn.drives(fleet, point, stations, scene.units[0])
+            shared = drawn.shared(drives)
             for one in drives:
                 del one["links"]
             found.append({"policy": policy.name, "kinds": kinds, "drives": drives, "shared": shared})

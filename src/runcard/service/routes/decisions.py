@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from runcard.city.conditions import OUTSIDE_ID
-from runcard.service.audit.outcomes import check_clocks, merged_outcome
+from runcard.service.audit.outcomes import checked_outcome, merged_outcome
 from runcard.service.audit.scores import decision_time, known_outcome
 from runcard.service.documents import (
     DecisionAnswer,
@@ -105,9 +105,10 @@ async def record_outcome(decision_id: str, outcome: OutcomeRequest, request: Req
     found = await read_decision(decision_id, request)
     kinds = {unit_id: state.unit.kind for unit_id, state in parts.board.states.items()}
     document = outcome.model_dump(mode="json", exclude_none=True)
-    known = merged_outcome([*found["outcomes"], document])
-    check_clocks(known, decided=decision_time(found), now=datetime.now(UTC))
-    await parts.audit.outcome(decision_id, document, kinds=kinds, before=found["outcomes"])
-    sent = sorted(unit for unit in known["units"] if unit != OUTSIDE_ID)
+    checked = checked_outcome(
+        document, kinds=kinds, decided=decision_time(found), now=datetime.now(UTC), before=found["outcomes"]
+    )
+    await parts.audit.outcome(decision_id, checked)
+    sent = sorted(unit for unit in merged_outcome([*found["outcomes"], checked])["units"] if unit != OUTSIDE_ID)
     followed = sent == sorted(unit for unit in found["team"] if unit != OUTSIDE_ID)
     return OutcomeRecorded(decision_id=decision_id, followed=followed)

@@ -1,0 +1,131 @@
+"""What is drawn of a city, whatever units are busy: areas, stations, and the roads that units take to an area."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from runcard.city.model import City
+from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
+from runcard.outputs.cards.book import closest_stations
+from runcard.outputs.page import ground_of
+from runcard.outputs.panels import AREA_COLOURS
+from runcard.plan.fleet import Fleet
+from runcard.plan.plan import Plan
+from runcard.response.routes import Routes, find_routes
+from runcard.service.policies import LoadedPolicy
+
+DECIMALS: Final = 6
+MOST_KEPT: Final = 512
+"""Routes of so many areas are kept; clicking goes back and forth."""
+NUM_RANKS: Final = 3
+"""Stations of so many ranks around a border have different colours."""
+
+
+class Drawn:
+    """What is drawn of the city of a policy; routes are found when they are asked for."""
+
+    def __init__(self, policy: LoadedPolicy) -> None:
+        self.policy, self.ground = policy, policy.ground
+        self._routes: dict[tuple[str, int], Routes] = {}
+
+    @cached_property
+    def colours(self) -> dict[str, str]:
+        """The colour of each station."""
+        return station_colours(self.policy.city, self.policy.plan)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What a person calls each area."""
+        return area_names(self.policy.city, self.policy.plan)
+
+    @cached_property
+    def map_ground(self) -> dict[str, Any]:
+        """Areas, roads, and stations with their units as policies name them."""
+        ground = ground_of(self.policy.city)
+        for area in ground["areas"]:
+            area["name"] = self.names.get(area["id"], area["name"])
+        for station in ground["stations"]:
+            own = [unit for unit in self.policy.plan.units if unit.station_id == station["id"]]
+            station["units"] = [{"id": unit.unit_id, "kind": unit.kind} for unit in own]
+        return ground
+
+    def _place(self, node_id: str) -> tuple[float, float]:
+        node = self.ground.city.node(node_id)
+        return round(node.x_coord, DECIMALS), round(node.y_coord, DECIMALS)
+
+    def drives(self, fleet: Fleet, point: int, stations: Sequence[int], units: Sequence[str]) -> list[dict[str, Any]]:
+        """The route of a unit of each station to a demand point: its links, its places and its mean minutes.
+
+        Of two units of a station the second takes another road, where the city says so.
+        """
+        city = self.ground.seen_by(fleet)
+        if (fleet.kind, point) not in self._routes:
+            if len(self._routes) >= MOST_KEPT:
+                self._routes.clear()
+            self._routes[fleet.kind, point] = find_routes(city, [point])
+        routes, found = self._routes[fleet.kind, point], list[dict[str, Any]]()
+        several = [i for i in set(stations) if list(stations).count(i) > 1]
+        second = routes.second_routes(several) if several and city.driving.second_route == "disjoint" else {}
+        for place, (i, unit_id) in enumerate(zip(stations, units, strict=False)):
+            links = routes.route(0, i)
+            if list(stations[:place]).count(i) % 2 == 1:
+                links = second.get((0, i), links)
+            numbers, station = links.tolist(), city.stations[i]
+            minutes = sum(city.links[number].mean_minutes for number in numbers) + city.turnout.mean_minutes
+            drive = {"unit": unit_id, "kind": fleet.kind, "station": station.station_id, "minutes": minutes}
+            found.append(drive | {"links": numbers, "line": self._line(city, station.node_id, numbers)})
+        return found
+
+    def _line(self, city: City, node_id: str, links: Sequence[int]) -> list[float]:
+        """The places along a route, flat, from a node on."""
+        flat = [*self._place(node_id)]
+        for number in links:
+            link = city.links[number]
+            node_id = link.to_node_id if link.from_node_id == node_id else link.from_node_id
+            flat += self._place(node_id)
+        return flat
+
+    def shared(self, drives: Sequence[dict[str, Any]]) -> list[list[float]]:
+        """The links that two or more of some drives share, each as [x1, y1, x2, y2]."""
+        counts, links = Counter(number for one in drives for number in set(one["links"])), self.ground.city.links
+        both = [links[number] for number, times in counts.items() if times > 1]
+        lines = [[*self._place(one.from_node_id), *self._place(one.to_node_id)] for one in both]
+        return [line for line in lines if line[:2] != line[2:]]
+
+
+def station_colours(city: City, plan: Plan) -> dict[str, str]:
+    """By station: a colour that its neighbours, and theirs when the closest is busy, do not have where possible."""
+    number = {station.station_id: i for i, station in enumerate(city.stations)}
+    places = projected([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes])
+    place_of = dict(zip((node.node_id for node in city.nodes), places.tolist(), strict=True))
+    pairs: set[tuple[int, int]] = set()
+    known: dict[tuple[str, ...], PlaceCells] = {}  # most kinds go to the same places
+    for fleet in plan.fleets:
+        problem, first = fleet.problem, dict[str, int]()
+        for point, node_id in enumerate(problem.point_ids):
+            first.setdefault(node_id, point)
+        nodes = tuple(first)
+        if nodes not in known:
+            known[nodes] = cells_of(np.array([place_of[node_id] for node_id in nodes]))
+        areas = known[nodes]
+        own = np.array([number[name] for name in problem.station_ids])
+        ranked = own[problem.order[list(first.values())][:, :NUM_RANKS]]
+        of_cell = dict(zip(areas.cell_of.tolist(), ranked.tolist(), strict=True))
+        for i, j in areas.neighbours:
+            pairs |= {(a, b) for a, b in zip(of_cell[i], of_cell[j], strict=True) if a != b}
+    stations = [place_of[station.node_id] for station in city.stations]
+    found = coloured(stations, pairs, len(AREA_COLOURS))
+    return {name: AREA_COLOURS[found[i] % len(AREA_COLOURS)] for name, i in number.items()}
+
+
+def area_names(city: City, plan: Plan) -> dict[str, str]:
+    """What a person calls each area; where it only has a number, the station that is closest to it says where it is."""
+    stations = {one.station_id: one.name or f"station {one.station_id}" for one in city.stations}
+    nodes, found = {node.node_id: node for node in city.nodes}, dict[str, str]()
+    for area, station_id in closest_stations(plan).items():
+        name = nodes[area].name or area
+        found[area] = f"near {stations[station_id]} ({name})" if name.lstrip("-").isdigit() else name
+    return found
