@@ -12,10 +12,10 @@ def by_cards(
     area: str,
     incident_type: str | None = None,
     *,
-    incident_class: int | None = None,
+    row: int | None = None,
     hour: int | None = None,
     **words: str,
 ) -> CardAnswer:
     """Who goes by the cards of a file, as `runcard decide` asks."""
     units: dict[str, Any] = {what: [*units_said(text, file.capacity, what).elements()] for what, text in words.items()}
-    return decide_by_cards(file, Situation(at=area, type=incident_type, row=incident_class, time=hour, **units))
+    return decide_by_cards(file, Situation(at=area, type=incident_type, row=row, time=hour, **units))

@@ -69,9 +69,7 @@ def decide(
     incident_type: Annotated[
         str | None, option("TYPE", "The type of the incident, where there are several at the node.", "--type")
     ] = None,
-    incident_class: Annotated[
-        int | None, whole_option("Which row of the node in demand.csv, from 1.", "--class")
-    ] = None,
+    row: Annotated[int | None, whole_option("Which row of the node in demand.csv, from 1.", "--class")] = None,
     time: Annotated[
         str | None,
         option(
@@ -110,7 +108,7 @@ def decide(
     place, elsewhere = place_of(at, at_xy), moved_of(moved or [])
     hour = None if time is None else parse_time(time)
     asked: Callable[..., Situation] = partial(
-        Situation, at=place, type=incident_type, moved=elsewhere, time=hour, row=incident_class
+        Situation, at=place, type=incident_type, moved=elsewhere, time=hour, row=row
     )
     words, what = (idle, "idle") if idle is not None else (str(busy), "busy")
     if file.suffix.lower() == CARDS_ENDING:

@@ -141,7 +141,7 @@ class Fleet:
         return {unit.unit_id: number[unit.station_id] for unit in self.units}
 
     @cached_property
-    def _by_station(self) -> Mapping[str, tuple[str, ...]]:
+    def by_station(self) -> Mapping[str, tuple[str, ...]]:
         """The units of each station."""
         at: dict[str, list[str]] = {station_id: [] for station_id in self.problem.station_ids}
         for unit in self.units:
@@ -152,7 +152,7 @@ class Fleet:
     def _only(self) -> Mapping[str, str]:
         """What the units of each station are called where all have one name."""
         return {OUTSIDE_ID: OUTSIDE_ID} | {
-            home: there[0] for home, there in self._by_station.items() if len(set(there)) == 1
+            home: there[0] for home, there in self.by_station.items() if len(set(there)) == 1
         }
 
     def idle_trucks(self, idle: Collection[str]) -> NDArray[np.int64]:
@@ -168,7 +168,7 @@ class Fleet:
         try:
             return tuple([self._only[station_id] for station_id in team])
         except KeyError:  # some station has several
-            by_station, sent = self._by_station, list[str]()
+            by_station, sent = self.by_station, list[str]()
         for station_id in team:
             there = (OUTSIDE_ID,) if station_id == OUTSIDE_ID else by_station[station_id]
             if len(there) > 1:
@@ -183,7 +183,7 @@ class Fleet:
         """
         decision = self.policy.decide(trucks, point)
         if idle is None:
-            idle = [name for names, n in zip(self._by_station.values(), trucks, strict=True) for name in names[:n]]
+            idle = [name for names, n in zip(self.by_station.values(), trucks, strict=True) for name in names[:n]]
         units = self.unit_ids(decision.team, idle)
         return KindDecision(fleet=self, point=point, trucks=trucks, idle=idle, decision=decision, units=units)
 

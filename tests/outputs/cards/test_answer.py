@@ -95,7 +95,7 @@ def test_what_is_said(file: CardFile) -> None:
 def test_an_area_with_one_class_has_the_class_1(file: CardFile) -> None:
     """It has no number on its cards, and who names it gets the same answer."""
     question = {"incident_type": "fire", "busy": "none"}
-    assert by_cards(file, "old-d2", **question, incident_class=1) == by_cards(file, "old-d2", **question)
+    assert by_cards(file, "old-d2", **question, row=1) == by_cards(file, "old-d2", **question)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_an_area_with_one_class_has_the_class_1(file: CardFile) -> None:
         ("old-d2", {"incident_type": "fire", "busy": "E99"}, "busy units: expected a unit"),
         ("old-d2", {"incident_type": "fire", "idle": "E01,E01"}, "expected every unit once, got E01 2 times"),
         ("old-d2", {"incident_type": "fire", "idle": "all", "busy": "all"}, "got both"),
-        ("old-d2", {"incident_type": "fire", "busy": "none", "incident_class": 3}, "expected a class of its cards"),
+        ("old-d2", {"incident_type": "fire", "busy": "none", "row": 3}, "expected a class of its cards"),
     ],
 )
 def test_wrong_questions_are_refused(file: CardFile, area: str, options: dict[str, str], words: str) -> None:

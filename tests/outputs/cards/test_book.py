@@ -120,8 +120,8 @@ def test_classes_of_incidents_have_cards_of_their_own() -> None:
     """Without types, the rows of one node are classes 1, 2, ...; a node with one row has none."""
     found = make_book(solve(with_classes(plain_town())), depth=2)
     first = found.cards[0].area
-    assert [card.incident_class for card in found.cards if card.area == first] == [1, 2]
-    assert all(card.incident_class == 0 and card.standards for card in found.cards if card.area != first)
+    assert [card.row for card in found.cards if card.area == first] == [1, 2]
+    assert all(card.row == 0 and card.standards for card in found.cards if card.area != first)
 
 
 def test_stations_stand_for_trucks_without_a_roster() -> None:

@@ -297,13 +297,13 @@ def test_classes_are_told_apart(labels: bool, tmp_path: Path) -> None:
     department = solve(city)
     book = make_book(department, depth=2)
     own = [card for card in book.cards if card.area == node]
-    assert [card.incident_class for card in own] == [1, 2, 3]
+    assert [card.row for card in own] == [1, 2, 3]
     assert [card.type for card in own] == (["fire", "medical", "fire"] if labels else ["", "", ""])
     assert ["in 5 min" in own[0].class_name, "1 of 1 in 9 min" in own[1].class_name] == [True, True]
     assert incidents_of(own[1:2]) == ("class 2: medical" if labels else "class 2: 1 of 1 in 9 min")
     file = read_cards(write_cards_csv(book, tmp_path / "cards.csv"))
     for number in (1, 2, 3):
-        answer = by_cards(file, node, busy="none", incident_class=number)
+        answer = by_cards(file, node, busy="none", row=number)
         wanted = department.decide(Situation(at=node, row=number))
         assert sorted(answer.kinds[0].units) == sorted(wanted.units)
         assert answer.document()["class"] == number
@@ -312,8 +312,8 @@ def test_classes_are_told_apart(labels: bool, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=several):
         by_cards(file, node, busy="none")
     if labels:
-        assert by_cards(file, node, "medical", busy="none").key.incident_class == 2
-        assert {card.incident_class for card in make_book(department, depth=1, incident_type="fire").cards} == {1, 3}
+        assert by_cards(file, node, "medical", busy="none").key.row == 2
+        assert {card.row for card in make_book(department, depth=1, incident_type="fire").cards} == {1, 3}
         with pytest.raises(InputError, match=r"choose one with --class: 1 .*3"):
             by_cards(file, node, "fire", busy="none")
 

@@ -4,7 +4,7 @@ No policy is asked: the same function that decides where cards are simulated (`p
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,6 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.periods import hour_of_week
 from runcard.errors import InputError
 from runcard.outputs.cards.csv_file import CardFile, CardKey, FileCard
-from runcard.plan.plan import period_of_hour
 from runcard.plan.situation import Situation, checked_units
 from runcard.plan.words import expected_one_of, team_words
 from runcard.policy.run_card import sent_by_card
@@ -51,7 +50,7 @@ class CardAnswer:
     @property
     def headline(self) -> str:
         """What to do, in one sentence."""
-        what = self.key.type or (f"class {self.key.incident_class}" if self.key.incident_class else "")
+        what = self.key.type or (f"class {self.key.row}" if self.key.row else "")
         place = self.key.area + (f" ({what})" if what else "")
         if len(self.kinds) == 1:
             return f"Send {team_words(self.kinds[0].units)} to {place}."
@@ -73,24 +72,25 @@ class CardAnswer:
                 for one in self.kinds
             ],
             "reason": " ".join(one.words for one in self.kinds),
-            **({"class": key.incident_class} if key.incident_class else {}),
+            **({"class": key.row} if key.row else {}),
             **({"period": key.period} if key.period else {}),
         }  # fmt: skip
 
 
 def decide_by_cards(file: CardFile, situation: Situation) -> CardAnswer:
     """Who goes by the cards of a file to an incident in an area, with every unit at home."""
-    area, time = situation.at, situation.time
+    area = situation.at
     if not isinstance(area, str) or situation.moved:
         raise InputError(f"{file.path}: run cards are for areas, with every unit at home")
-    here = {key: card for key, card in file.cards.items() if key.period == _period(file, time)}
-    chosen = _cards_of(here, area, situation.type, situation.row)
-    if situation.idle is None:
-        free = Counter(file.capacity) - checked_units(situation.busy or (), file.capacity, "busy", roster=False)
-    else:
+    period = _period(file, situation.time)
+    chosen = _cards_of({key: card for key, card in file.cards.items() if key.period == period}, area, situation)
+    busy = checked_units(situation.busy or (), file.capacity, "busy", roster=False)
+    free = Counter(file.capacity) - busy
+    if situation.idle is not None:
         free = checked_units(situation.idle, file.capacity, "idle", roster=False)
-    kinds = tuple(_sent(key.kind, card, free) for key, card in chosen.items())
-    return CardAnswer(key=next(iter(chosen)), kinds=kinds)
+    return CardAnswer(
+        key=next(iter(chosen)), kinds=tuple(_sent(key.kind, card, free) for key, card in chosen.items())
+    )  # fmt: skip
 
 
 def _period(file: CardFile, time: datetime | int | None) -> str:
@@ -101,44 +101,42 @@ def _period(file: CardFile, time: datetime | int | None) -> str:
     if time is None:
         raise InputError(f"{file.path}: time: expected when the incident is: there are cards for each period ({names})")
     hour = time if isinstance(time, int) else hour_of_week(time)
-    if not any(hour in period.hours for period in file.periods):
-        raise InputError(f"{file.path}: expected a time in one of its periods ({names})")
-    return period_of_hour(file.periods, hour).name
+    for period in file.periods:
+        if hour in period.hours:
+            return period.name
+    raise InputError(f"{file.path}: expected a time in one of its periods ({names})")
 
 
-def _cards_of(
-    cards: Mapping[CardKey, FileCard], area: str, incident_type: str | None, incident_class: int | None
-) -> dict[CardKey, FileCard]:
-    """The cards of an area and a type or class, one for each kind."""
+def _cards_of(cards: Mapping[CardKey, FileCard], area: str, situation: Situation) -> dict[CardKey, FileCard]:
+    """The cards of an area and a type or row, one for each kind."""
     found = {key: card for key, card in cards.items() if key.area == area}
     if not found:
         raise InputError(expected_one_of("place with a card", (key.area for key in cards), area))
-    if incident_type is not None:
-        types = list(dict.fromkeys(key.type for key in found))
-        found = {key: card for key, card in found.items() if key.type == incident_type}
+    types = list(dict.fromkeys(key.type for key in found))
+    if situation.type is not None:
+        found = {key: card for key, card in found.items() if key.type == situation.type}
         if not found:
-            one = expected_one_of("type of incident", types, incident_type)
-            raise InputError(f"area {area}: {'this file has no types' if types == [''] else one}")
-    if incident_class is not None:  # an area with one class has no number for it
-        found = {key: card for key, card in found.items() if (key.incident_class or 1) == incident_class}
+            choices = expected_one_of("type of incident", types, situation.type)
+            raise InputError(f"area {area}: {'this file has no types' if types == [''] else choices}")
+    if situation.row is not None:  # an area with one row has no number for it
+        found = {key: card for key, card in found.items() if (key.row or 1) == situation.row}
         if not found:
-            raise InputError(f"area {area}: expected a class of its cards, got --class {incident_class}")
-    choices = sorted({(key.incident_class, key.type, card.class_name) for key, card in found.items()})
-    if len(choices) == 1:
+            raise InputError(f"area {area}: expected a class of its cards, got --class {situation.row}")
+    rows = sorted({(key.row, key.type, card.class_name) for key, card in found.items()})
+    if len(rows) == 1:
         return found
-    if choices[0][0] == 0:
-        types = list(dict.fromkeys(key.type for key in found))
+    if rows[0][0] == 0:
         raise InputError(f"area {area} has cards for several types; choose one with --type: {', '.join(types)}")
-    words = ", ".join(f"{number} ({name or of_type})" for number, of_type, name in choices)
+    words = ", ".join(f"{number} ({name or of_type})" for number, of_type, name in rows)
     raise InputError(f"area {area} has cards for several classes; choose one with --class: {words}")
 
 
-def _sent(kind: str, card: FileCard, free: Mapping[str, int]) -> KindSent:
+def _sent(kind: str, card: FileCard, free: Counter[str]) -> KindSent:
     """What a card sends with these units idle: those that its line names, and for one that is out a unit of its house.
 
     In the fallback order, of each house the first idle ones.
     """
-    there = [_idle_of(house, free) for house in card.houses]
+    there = [[*(Counter(house) & free).elements()] for house in card.houses]
     line, numbers = sent_by_card(card.lines, range(len(card.houses)), [len(units) for units in there], card.needed)
     units = [""] * len(numbers) if line is None else list(card.units[line])
     for place, number in enumerate(numbers):
@@ -148,15 +146,5 @@ def _sent(kind: str, card: FileCard, free: Mapping[str, int]) -> KindSent:
             units[place] = ""
     units = [unit or there[number].pop(0) for unit, number in zip(units, numbers, strict=True)]
     units += [OUTSIDE_ID] * (card.needed - len(units))
-    made = "" if line is None else card.busy[line]
-    return KindSent(kind=kind, units=tuple(units), line=None if line is None else line + 1, busy=made)
-
-
-def _idle_of(house: Iterable[str], free: Mapping[str, int]) -> list[str]:
-    """The idle units of a house, in its order."""
-    left, found = dict(free), []
-    for unit in house:
-        if left.get(unit, 0) > 0:
-            left[unit] -= 1
-            found.append(unit)
-    return found
+    busy = "" if line is None else card.busy[line]
+    return KindSent(kind=kind, units=tuple(units), line=None if line is None else line + 1, busy=busy)

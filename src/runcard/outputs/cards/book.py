@@ -7,7 +7,8 @@ in every house, as is usual, that is: a line fits if its units are idle.
 What a line gains over closest-first, in the state that it was made for, is the difference of cost now + price.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -16,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.assess.steps import NO_STEPS, Steps
-from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import DAYS_PER_YEAR, LATE, City, Objective
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.errors import InputError
@@ -68,10 +68,10 @@ class Card:
     district: str
     """The station that is closest to the area, of the kind with the most stations."""
     type: str
-    incident_class: int
-    """From 1, where an area has several classes of incidents without types; else 0."""
+    row: int
+    """From 1, where several rows of the area are told apart, not by types; else 0."""
     class_name: str = ""
-    """What tells the class from others, in words, where there are several: Fire, 2 of 2 in 8 min."""
+    """What tells the incidents of the row from others, in words: Fire, 2 of 2 in 8 min."""
     kind: str
     incidents_per_year: float
     standards: tuple[str, ...]
@@ -142,20 +142,24 @@ def make_book(
 
     `orders` are the fallback orders of kinds [J, I] in a plan for every hour, where they are known already.
     """
-    plans = _plans(plan, period)
+    if period is not None and not plan.knows_hour:
+        raise InputError(f"expected no period: this policy is for every hour, got {period!r}")
+    periods = plan.periods if plan.knows_hour else ()
+    plans = {"": plan} if not periods else plan.by_period if period is None else {period: plan.in_period(period)}
     first = next(iter(plans.values()))
     kinds = [fleet.kind for fleet in first.fleets]
     if kind is not None and kind not in kinds:
         raise InputError(expected_one_of("kind of units", kinds, kind))
-    periods = plan.periods if plan.knows_hour else ()
     city = None if first.ground is None else first.ground.city
-    types = first.types or _labels(city)
+    demand = () if city is None or first.types else city.demand
+    types = first.types or tuple(dict.fromkeys(point.type.strip() for point in demand if point.type))
     if incident_type is not None and incident_type not in types:
-        raise InputError(_wrong_type(types, incident_type))
+        none = f"expected no type of incident: this city has none, got {incident_type!r}"
+        raise InputError(expected_one_of("type of incident", types, incident_type) if types else none)
     cards, sets, fleets = list[Card](), dict[str, dict[str, RunCards]](), dict[str, dict[str, Fleet]]()
     for name, of_period in plans.items():
-        districts, share = closest_stations(of_period), _share(periods, name)
-        sets[name], fleets[name] = {}, {}
+        districts, sets[name], fleets[name] = closest_stations(of_period), {}, {}
+        share = next((len(one.hours) / HOURS_PER_WEEK for one in periods if one.name == name), 1.0)
         for fleet in of_period.fleets:
             if kind not in (None, fleet.kind):
                 continue
@@ -164,7 +168,7 @@ def make_book(
             made = make_run_cards(fleet.policy, depth=max(depth, depth_to_measure), order=order, options=options)
             sets[name][fleet.kind], fleets[name][fleet.kind] = made, fleet
             maker = _Maker(fleet=fleet, made=made.at_depth(depth), period=name, share=share, city=city)
-            cards += maker.cards(districts, incident_type)
+            cards += [card for card in maker.cards(districts) if incident_type in (None, card.type)]
     return CardBook(
         cards=tuple(cards),
         policy=first.name,
@@ -175,31 +179,6 @@ def make_book(
         sets=sets,
         fleets=fleets,
     )
-
-
-def _plans(plan: Plan, period: str | None) -> dict[str, Plan]:
-    """The plans by period, "" for every hour."""
-    if plan.knows_hour:
-        return dict(plan.by_period) if period is None else {period: plan.in_period(period)}
-    if period is not None:
-        raise InputError(f"expected no period: this policy is for every hour, got {period!r}")
-    return {"": plan}
-
-
-def _labels(city: City | None) -> tuple[str, ...]:
-    """What demand.csv calls the incidents of a city without standards."""
-    return () if city is None else tuple(dict.fromkeys(point.type.strip() for point in city.demand if point.type))
-
-
-def _wrong_type(types: Collection[str], incident_type: str) -> str:
-    if not types:
-        return f"expected no type of incident: this city has none, got {incident_type!r}"
-    return expected_one_of("type of incident", types, incident_type)
-
-
-def _share(periods: Iterable[Period], name: str) -> float:
-    """The part of the week that a period has; all of it without periods."""
-    return next((len(one.hours) / HOURS_PER_WEEK for one in periods if one.name == name), 1.0)
 
 
 def closest_stations(plan: Plan) -> dict[str, str]:
@@ -223,101 +202,68 @@ class _Maker:
     city: City | None
 
     @cached_property
-    def _homes(self) -> tuple[tuple[str, ...], ...]:
-        """[I] the units of each station, in the order of the roster."""
-        units = self.fleet.units
-        return tuple(
-            tuple(unit.unit_id for unit in units if unit.station_id == home) for home in self.fleet.problem.station_ids
-        )
-
-    @cached_property
-    def _names(self) -> dict[str, str]:
-        return {} if self.city is None else {node.node_id: node.name for node in self.city.nodes}
-
-    def cards(self, districts: Mapping[str, str], incident_type: str | None) -> Iterator[Card]:
-        """The cards of every demand point, in their order; rows that only add up to one rate are one card."""
-        problem = self.fleet.problem
-        keys = self._keys()
-        rates: dict[tuple[str, str, int], float] = {}
-        for key, rate in zip(keys, problem.incidents_per_day.tolist(), strict=True):
-            rates[key] = rates.get(key, 0.0) + rate
-        seen = set[tuple[str, str, int]]()
-        for point, key in enumerate(keys):
-            if key in seen or incident_type not in (None, key[1]):
-                continue
-            seen.add(key)
-            area, of_type, number = key
-            houses = tuple(self._homes[i] for i in self.made.order[point].tolist())
-            yield Card(
-                period=self.period, area=area, area_name=self._names.get(area, ""), district=districts[area],
-                type=of_type, incident_class=number, class_name=class_name(problem, point) if number else "",
-                kind=self.fleet.kind,
-                incidents_per_year=DAYS_PER_YEAR * self.share * rates[key], standards=self._standards(point),
-                lines=tuple(self._lines(point)), houses=houses,
-            )  # fmt: skip
-
-    def _keys(self) -> list[tuple[str, str, int]]:
-        """[J] the area, the type and the class of each demand point."""
-        point_ids, types = self.fleet.problem.point_ids, self.fleet.types
-        if self.fleet.standards:
-            return [(area, of_type, 0) for area, of_type in zip(point_ids, types, strict=True)]
-        labels = [""] * len(point_ids) if self._seen is None else [one.type.strip() for one in self._seen.demand]
-        counts = dict[str, int]()
-        keys = []
-        for area, label in zip(point_ids, labels, strict=True):
-            counts[area] = counts.get(area, 0) + 1
-            keys.append((area, label, counts[area]))
-        return [(area, label, number if counts[area] > 1 else 0) for area, label, number in keys]
-
-    def _standards(self, point: int) -> tuple[str, ...]:
-        """The standards of a demand point in words."""
-        if self.fleet.standards:
-            return tuple(one.rule for one in self.fleet.standards_at(point))
-        return ("in time",) if self._seen is None else (self._seen.rule_of(self._seen.demand[point]),)
-
-    @cached_property
     def _seen(self) -> City | None:
         """The city that the kind sees."""
         return None if self.city is None else self.city.of_kind(self.fleet.kind)
 
+    def cards(self, districts: Mapping[str, str]) -> Iterator[Card]:
+        """The cards of every demand point, in their order; rows that only add up to one rate are one card."""
+        fleet, problem, homes = self.fleet, self.fleet.problem, list(self.fleet.by_station.values())
+        points: dict[tuple[str, str, int], list[int]] = {}
+        for number, key in enumerate(self._keys()):
+            points.setdefault(key, []).append(number)
+        for (area, of_type, row), (point, *more) in points.items():
+            rate = sum(problem.incidents_per_day[[point, *more]].tolist())
+            yield Card(
+                period=self.period, area=area, area_name="" if self.city is None else self.city.node(area).name,
+                district=districts[area], type=of_type, row=row, class_name=class_name(problem, point) if row else "",
+                kind=fleet.kind, incidents_per_year=DAYS_PER_YEAR * self.share * rate,
+                standards=self._standards(point), lines=tuple(self._lines(point)),
+                houses=tuple(homes[i] for i in self.made.order[point].tolist()),
+            )  # fmt: skip
+
+    def _keys(self) -> list[tuple[str, str, int]]:
+        """[J] the area, the type and the row of each demand point."""
+        point_ids, types = self.fleet.problem.point_ids, list(self.fleet.types)
+        rows = [self.fleet.rows[key] for key in zip(point_ids, types, strict=True)]
+        if not self.fleet.standards and self._seen is not None:
+            types = [point.type.strip() for point in self._seen.demand]
+        numbers = [own.index(point) + 1 if len(own) > 1 else 0 for point, own in enumerate(rows)]
+        return list(zip(point_ids, types, numbers, strict=True))
+
+    def _standards(self, point: int) -> tuple[str, ...]:
+        """The standards of a demand point in words."""
+        known = tuple(standard.rule for standard in self.fleet.standards_at(point))
+        return known or (("in time",) if self._seen is None else (self._seen.rule_of(self._seen.demand[point]),))
+
     def _lines(self, point: int) -> Iterator[Line]:
         """The lines of the card of a demand point."""
-        problem, policy = self.fleet.problem, self.fleet.policy
-        for team, idle in zip(self.made.lines[point].tolist(), self.made.states[point], strict=True):
+        problem, policy, homes = self.fleet.problem, self.fleet.policy, self.fleet.by_station.values()
+        first, last = problem.measures.get(MINUTES), problem.measures.get(LAST_MINUTES)
+        for team, trucks in zip(self.made.lines[point].tolist(), self.made.states[point], strict=True):
             if team < 0:
                 break
-            closest, gain = first_in_order(problem, problem.order, idle, point), 0.0
+            closest, gain = first_in_order(problem, problem.order, trucks, point), 0.0
             if closest != team:
                 pair = np.array([team, closest])
-                total = problem.cost[pair, point] + policy.prices(idle, pair)
+                total = problem.cost[pair, point] + policy.prices(trucks, pair)
                 gain = float(total[1] - total[0])
+            out = (problem.trucks - trucks).tolist()  # of each station the first in the roster are busy
+            idle = Counter(unit for units, num in zip(homes, out, strict=True) for unit in units[num:])
+            units, others = (self._units(point, number, idle) for number in (team, closest))
             yield Line(
-                units=self._units(point, team, idle),
-                busy=self._busy(idle),
+                units=units,
+                busy=tuple(unit for units, num in zip(homes, out, strict=True) for unit in units[:num]),
                 meets=tuple(1.0 - float(problem.missed(n)[team, point]) for n in range(len(self._standards(point)))),
-                first_minutes=self._minutes(MINUTES, team, point),
-                last_minutes=self._minutes(LAST_MINUTES, team, point),
-                closest=self._units(point, closest, idle),
+                first_minutes=None if first is None else float(first[team, point]),
+                last_minutes=None if last is None else float(last[team, point]),
+                closest=others,
                 gain=gain,
             )
 
-    def _minutes(self, measure: str, team: int, point: int) -> float | None:
-        table = self.fleet.problem.measures.get(measure)
-        return None if table is None else float(table[team, point])
-
-    def _busy(self, idle: NDArray[np.int64]) -> tuple[str, ...]:
-        """The busy units of a state: of each station the first in the roster."""
-        busy = (self.fleet.problem.trucks - idle).tolist()
-        return tuple(unit for homes, num in zip(self._homes, busy, strict=True) for unit in homes[:num])
-
-    def _units(self, point: int, team: int, idle: NDArray[np.int64]) -> tuple[str, ...]:
-        """The units of a team: of each station the first of those that are idle; the closest station first."""
+    def _units(self, point: int, team: int, idle: Collection[str]) -> tuple[str, ...]:
+        """The units of a team: the closest station first, of each the first that are idle."""
         problem = self.fleet.problem
-        ids = team_ids(problem, point, team)
         rank = {problem.station_ids[i]: n for n, i in enumerate(problem.order[point].tolist())}
-        free = {
-            one: iter(homes[int(busy) :])
-            for one, homes, busy in zip(problem.station_ids, self._homes, problem.trucks - idle, strict=True)
-        }
-        ordered = sorted(ids, key=lambda one: rank.get(one, len(rank)))
-        return tuple(one if one == OUTSIDE_ID else next(free[one]) for one in ordered)
+        ids = sorted(team_ids(problem, point, team), key=lambda home: rank.get(home, len(rank)))
+        return self.fleet.unit_ids(ids, idle)

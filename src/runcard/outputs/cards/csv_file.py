@@ -54,7 +54,7 @@ def columns_of(book: CardBook) -> list[str]:
     standards = [name for n in range(1, book.num_standards + 1) for name in (f"standard_{n}", f"meets_{n}")]
     return [
         *(["period", "hours"] if book.periods else []), "area", "area_name", "district", "type",
-        *(["class", "class_name"] if any(card.incident_class for card in book.cards) else []),
+        *(["class", "class_name"] if any(card.row for card in book.cards) else []),
         "kind", "line", "units", "when_busy", *standards, "first_minutes", "last_minutes", "departs", "closest_first",
         "gain_per_1000", "incidents_per_year", "lines", "kinds", "fallback_order",
     ]  # fmt: skip
@@ -66,9 +66,9 @@ def book_rows(book: CardBook) -> Iterator[dict[str, Cell]]:
     checked_ids({unit for card in book.cards for house in card.houses for unit in house})
     kinds: dict[tuple[str, str, str, int], list[str]] = {}
     for card in book.cards:
-        kinds.setdefault((card.period, card.area, card.type, card.incident_class), []).append(card.kind)
+        kinds.setdefault((card.period, card.area, card.type, card.row), []).append(card.kind)
     for card in book.cards:
-        sent = kinds[card.period, card.area, card.type, card.incident_class]
+        sent = kinds[card.period, card.area, card.type, card.row]
         of_card: dict[str, Cell] = {"hours": hours.get(card.period, ""), "kinds": BETWEEN_KINDS.join(sent)}
         for number, line in enumerate(card.lines, start=1):
             yield _row(card, number, line) | of_card
@@ -84,7 +84,7 @@ def _row(card: Card, number: int, line: Line) -> dict[str, Cell]:
         "area_name": card.area_name,
         "district": card.district,
         "type": card.type,
-        "class": card.incident_class or None,
+        "class": card.row or None,
         "class_name": card.class_name,
         "kind": card.kind,
         "line": number,
@@ -119,7 +119,7 @@ class CardKey(NamedTuple):
     period: str
     area: str
     type: str
-    incident_class: int
+    row: int
     kind: str
 
 

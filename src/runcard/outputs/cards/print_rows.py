@@ -101,7 +101,7 @@ def _district(book: CardBook, unique: frozenset[str], period: str, station_id: s
         for place, group in enumerate(groups.values()):
             cells = tuple(_cells(book, group))
             rows.append(PrintRow(number=number, area=words, starts_area=place == 0, cells=cells))
-    incidents = {(card.area, card.type, card.incident_class): card.incidents_per_year for card in cards}
+    incidents = {(card.area, card.type, card.row): card.incidents_per_year for card in cards}
     return District(
         period=period,
         station_id=station_id,
@@ -140,7 +140,7 @@ def _alike(cards: Iterable[Card]) -> dict[object, list[Card]]:
 
 
 def _types_of(group: Sequence[Card]) -> tuple[tuple[str, int], ...]:
-    return tuple((card.type, card.incident_class) for card in group)
+    return tuple((card.type, card.row) for card in group)
 
 
 def _shared_rows(book: CardBook, areas: Sequence[str], alike: dict[str, dict[object, list[Card]]]) -> list[PrintRow]:
@@ -192,7 +192,7 @@ def _cells(book: CardBook, group: Sequence[Card], num_types: int | None = None) 
 def incidents_of(alike: Sequence[Card]) -> str:
     """What cards of one area are for: types, or classes and what tells them from others (class 1, 2: fire, alarm)."""
     names = ", ".join(dict.fromkeys(one.type or one.class_name or "any" for one in alike))
-    numbers = ", ".join(str(one.incident_class) for one in alike if one.incident_class)
+    numbers = ", ".join(str(one.row) for one in alike if one.row)
     return f"class {numbers}: {names}" if numbers else names
 
 
