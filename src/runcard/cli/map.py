@@ -103,8 +103,9 @@ def map_policies(
             names = " and ".join(policy.name for policy in shown)
             lines.append(f"Wrote {file} ({size_in_words(file)}): {names}")
     if not lines:
-        types = [standard.type for standard in given.standards if not given.plain]
-        found = expected_one_of("type of incident", types, str(incident_type)) if types else "it has no incident types"
+        found = "it has no incident types"
+        if given.types:
+            found = expected_one_of("type of incident", given.types, str(incident_type))
         raise InputError(f"{given.name}: {found}")
     console = make_console()
     console.print(city_line(given), style="bold")

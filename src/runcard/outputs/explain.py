@@ -222,13 +222,12 @@ def explain(kind: KindDecision, place: str = "") -> Explanation:
 
 def _arrivals(kind: KindDecision) -> dict[tuple[str, ...], Arrival]:
     """When the units of a decision and its alternatives are there, where the problem knows it."""
-    own, others = minutes_of(kind, every=True)
-    options = (kind.decision, *kind.decision.alternatives)
+    options, minutes = (kind.decision, *kind.decision.alternatives), minutes_of(kind, every=True)
     return {
         kind.fleet.unit_ids(option.team, kind.idle): Arrival(
             *(number for number in known.values() if number is not None)
         )
-        for option, known in zip(options, (own, *others), strict=True)
+        for option, known in zip(options, minutes, strict=True)
         if None not in known.values()
     }
 

@@ -67,17 +67,13 @@ def lateness_document(spot: Spot, classes: Sequence[ClassLateness]) -> dict[str,
 
 def _plain(one: ClassLateness) -> dict[str, Any]:
     """A class as plain values; kinds and standards only where there are any."""
-    found = asdict(one)
-    for team in found["teams"]:
-        del team["shared_links"]
-        if not one.standards:
-            del team["missed"]
-    said = ("arrivals", "target_minutes", "weight")
-    found["standards"] = [{name: getattr(standard, name) for name in said} for standard in one.standards]
-    for name in ("kind", "type", "standards"):
-        if not found[name]:
-            del found[name]
-    return found
+    document = asdict(one)
+    for team in document["teams"]:
+        for name in ("shared_links",) if one.standards else ("shared_links", "missed"):
+            del team[name]
+    names = ("arrivals", "target_minutes", "weight")
+    document["standards"] = [{name: getattr(standard, name) for name in names} for standard in one.standards]
+    return {name: value for name, value in document.items() if value or name not in ("kind", "type", "standards")}
 
 
 def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> list[ClassLateness]:
@@ -89,31 +85,28 @@ def lateness_at(city: City, node_id: str, incident_type: str | None = None) -> l
     """
     if node_id not in city.node_numbers:
         raise InputError(expected_one_of(f"node of {city.name}", city.node_numbers, node_id))
-    types = dict.fromkeys(standard.type for standard in city.standards if not city.plain)
-    if incident_type is not None and incident_type not in types:
-        raise InputError(f"node {node_id}: {expected_one_of('type of incident', types, incident_type)}")
-    rows = [point for point in city.demand if point.node_id == node_id and incident_type in (None, point.type)]
-    more = [] if rows else _incidents_at(city, node_id, incident_type)
+    if incident_type is not None and incident_type not in city.types:
+        raise InputError(f"node {node_id}: {expected_one_of('type of incident', city.types, incident_type)}")
+    here = [point for point in city.demand if point.node_id == node_id and incident_type in (None, point.type)]
+    more = [] if here else _incidents_at(city, node_id, incident_type)
     every = [one for kind in city.sent_kinds for one in _lateness_of_kind(city.of_kind(kind), node_id, more)]
     return [one for one in every if incident_type is None or one.type == incident_type]
 
 
 def _incidents_at(city: City, node_id: str, incident_type: str | None) -> list[DemandPoint]:
     """The incident classes of a node that has none of its own."""
-    if not city.plain:
+    if city.types:
         wanted = dict.fromkeys(point.type for point in city.demand) if incident_type is None else [incident_type]
         return [DemandPoint(node_id, 0.0, type=name) for name in wanted]
-    ground = Ground(city)
-    minutes = ground.minutes_to(node_id)
-    area = min((point.node_id for point in city.demand), key=lambda name: float(minutes[ground.node_numbers[name]]))
+    minutes, number = Ground(city).minutes_to(node_id), city.node_numbers
+    area = min((point.node_id for point in city.demand), key=lambda name: float(minutes[number[name]]))
     rows = (point for point in city.demand if point.node_id == area)
     return [replace(point, node_id=node_id, incidents_per_day=0.0) for point in rows]
 
 
 def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> list[ClassLateness]:
     """The same for a city of one kind, with more incident classes than it has."""
-    types = {standard.type for standard in city.standards}
-    if added := [point for point in more if city.plain or point.type in types]:
+    if added := [point for point in more if city.standards_of(point)]:
         # Trucks from outside come from as far as they do for its own demand points.
         links, _ = outside_route(city, find_routes(city))
         city = replace(city, demand=(*city.demand, *added), outside=replace(city.outside, links=links))
@@ -124,38 +117,43 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
     assert table.arrivals is not None
     arrivals = table.arrivals.last_minutes, table.arrivals.p90("first"), table.arrivals.p90("last")
     for place, number in enumerate(points):
-        point, teams = city.demand[number], []
-        first, *_ = rules = city.standards_of(point)
-        trucks = first.trucks
-        missed = np.array([one[:, place] for one in table.missed[: len(rules)]])
-        p_late = (np.array([one.weight for one in rules]) @ missed).tolist()
-        mean_minutes = table.mean_minutes[:, place].tolist()
+        point, teams, standards = city.demand[number], [], city.standards_of(city.demand[number])
+        missed = np.array([one[:, place] for one in table.missed[: len(standards)]])
+        p_late = np.array([standard.weight for standard in standards]) @ missed
         for team in np.flatnonzero(np.isfinite(p_late)).tolist():
             going = [i for i in table.teams.stations[team].tolist() if i >= 0]
             alike = len(going) == 2 and (going[0] != going[1] or city.driving.second_route == "same")
-            ids = (*_ids(city, going), *[OUTSIDE_ID] * (trucks - len(going)))
-            shared_links = int(table.routes.shared_links[going[0], going[1], number]) if alike else None
-            own = tuple(missed[:, team].tolist()) if not city.plain else ()
-            last, *p90 = (float(minutes[team, place]) for minutes in arrivals)
-            one = TeamLateness(ids, p_late[team], mean_minutes[team], shared_links, last, p90[0], p90[1], own)
-            teams.append(one)
-        found = ClassLateness(
-            name=point.name,
-            trucks=trucks,
-            arrivals=first.arrivals,
-            target_minutes=first.target_minutes,
-            incidents_per_day=point.incidents_per_day,
-            teams=tuple(sorted(teams, key=lambda team: team.p_late)),
-            kind=city.said(first.kind),
-            type="" if city.plain else point.type,
-            standards=() if city.plain else rules,
+            last, first_p90, last_p90 = (float(minutes[team, place]) for minutes in arrivals)
+            teams.append(
+                TeamLateness(
+                    team=(*_names(city, going), *[OUTSIDE_ID] * (standards[0].trucks - len(going))),
+                    p_late=float(p_late[team]),
+                    mean_minutes=float(table.mean_minutes[team, place]),
+                    shared_links=int(table.routes.shared_links[going[0], going[1], number]) if alike else None,
+                    last_minutes=last,
+                    first_p90_minutes=first_p90,
+                    last_p90_minutes=last_p90,
+                    missed=tuple(missed[:, team].tolist()) if city.types else (),
+                )
+            )
+        classes.append(
+            ClassLateness(
+                name=point.name,
+                trucks=standards[0].trucks,
+                arrivals=standards[0].arrivals,
+                target_minutes=standards[0].target_minutes,
+                incidents_per_day=point.incidents_per_day,
+                teams=tuple(sorted(teams, key=lambda team: team.p_late)),
+                kind=city.said(standards[0].kind),
+                type=point.type if city.types else "",
+                standards=standards if city.types else (),
+            )
         )
-        classes.append(found)
     return classes
 
 
-def _ids(city: City, going: Sequence[int]) -> list[str]:
+def _names(city: City, going: Sequence[int]) -> list[str]:
     """What the trucks of some stations are called: their units, the first of each station, or the stations."""
-    names = [city.stations[i].station_id for i in going]
-    units = [city.units_at[name][names[:n].count(name)] for n, name in enumerate(names)]
-    return [unit.unit_id for unit in units] if city.has_roster else names
+    homes = [city.stations[i].station_id for i in going]
+    units = [city.units_at[home][homes[:n].count(home)].unit_id for n, home in enumerate(homes)]
+    return units if city.has_roster else homes

@@ -102,7 +102,7 @@ def drawing_of(city: City, incident_type: str | None = None) -> Drawing:
 
 def _type_shown(city: City, incident_type: str | None) -> str:
     """The type of incident that a map shows; "" if the city has no types."""
-    trucks = {standard.type: standard.trucks for standard in city.standards if not city.plain}
+    trucks = {standard.type: standard.trucks for standard in city.standards if standard.type in city.types}
     if incident_type is not None and incident_type not in trucks:
         raise InputError(expected_one_of("type of incident", trucks, incident_type))
     return incident_type or max(trucks, key=trucks.__getitem__, default="")

@@ -25,7 +25,6 @@ from runcard.policy.options import NUM_ALTERNATIVES, team_number
 
 MINUTE_NAMES: Final = ("first_minutes", "first_p90_minutes", "last_minutes", "last_p90_minutes")
 """Those of `runcard decide --json`."""
-MEANS: Final = ("first_minutes", "last_minutes")
 Minutes = dict[str, float | None]
 
 
@@ -77,7 +76,7 @@ class Answer:
         standards = kind.fleet.standards_at(kind.point)
         if standards or self.ground is None:
             return standards
-        return (self.ground.targets(kind.fleet.kind)[kind.point if kind.like is None else kind.like],)
+        return self.ground.standards_at(kind.fleet.kind, kind.point if kind.like is None else kind.like)
 
     def document(self, *, order: str | None = None, minutes: bool = True, every: bool = False) -> dict[str, Any]:
         """The answer as plain values; `order` says what made it if not the policy, and see `kind_document`."""
@@ -171,7 +170,7 @@ def kind_document(
     """
     fleet, decision = one.fleet, one.decision
     missed = fleet.chances(one.point, decision) if fleet.standards else (decision.p_late,)[: len(standards)]
-    own, others = minutes_of(one, compute=minutes, every=every)
+    own, *others = minutes_of(one, compute=minutes, every=every)
     return {
         "kind": fleet.kind,
         "units": list(one.units),
@@ -199,33 +198,31 @@ def _rule(standard: Standard) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def minutes_of(one: KindDecision, *, compute: bool = True, every: bool = False) -> tuple[Minutes, list[Minutes]]:
-    """When the first and the last unit are there: mean and 90th percentile, and the means of each alternative.
+def minutes_of(one: KindDecision, *, compute: bool = True, every: bool = False) -> list[Minutes]:
+    """When the first and the last unit are there, of the decision and then of each alternative.
 
-    They are in tables. Of a place that is in none they are computed, and then only for the units that go, unless
-    `every` one is wanted: each other team would take as long as the decision.
+    They are in tables: means, of the decision and of `every` one also 90th percentiles. Of a place that is in none they
+    are computed, and then only for the units that go, unless every one is wanted: each other team would take as long
+    as the decision.
     """
-    others, problem, names = one.decision.alternatives, one.fleet.policy.problem, MINUTE_NAMES if every else MEANS
+    problem, (own, *others) = one.fleet.policy.problem, (one.decision, *one.decision.alternatives)
+    num_known = 1 + len(others)
     if compute and one.find_arrivals is not None:
         problem = one.find_arrivals(one.decision if every else replace(one.decision, alternatives=()))
-        others = others if every else ()
+        num_known = num_known if every else 1
     means, p90 = problem.measures, problem.p90_minutes
     first, last = means.get(MINUTES), means.get(LAST_MINUTES)
-    tables = (first, p90.get("first"), last, p90.get("last"))
-    team, point = team_number(problem, one.decision.team), one.point
-    own = {name: _entry(table, team, point) for name, table in zip(MINUTE_NAMES, tables, strict=True)}
-    if not others:
-        return own, [dict.fromkeys(names) for _ in one.decision.alternatives]
-    numbers = [team_number(problem, other.team) for other in others]
-    if every:
-        return own, [
-            {name: _entry(table, number, point) for name, table in zip(MINUTE_NAMES, tables, strict=True)}
-            for number in numbers
-        ]
-    return own, [
-        {"first_minutes": _entry(first, number, point), "last_minutes": _entry(last, number, point)}
-        for number in numbers
-    ]
+    tables = {"first_minutes": first, "last_minutes": last}
+    wide = dict(zip(MINUTE_NAMES, (first, p90.get("first"), last, p90.get("last")), strict=True))
+    found = []
+    for place, option in enumerate((own, *others)):
+        shown = wide if every or place == 0 else tables
+        if place >= num_known:
+            found.append(dict.fromkeys(shown))
+            continue
+        team = team_number(problem, option.team)
+        found.append({name: _entry(table, team, one.point) for name, table in shown.items()})
+    return found
 
 
 def _entry(table: NDArray[np.float64] | None, team: int, point: int) -> float | None:

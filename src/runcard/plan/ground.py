@@ -30,8 +30,7 @@ class Ground:
     """The city, or what reads it."""
     known_outside: Mapping[str, int] = field(default_factory=dict)
     """The links of the route of a truck from outside, by kind, where they are known: all routes say it."""
-    _seen: dict[str, City] = field(default_factory=dict)
-    _targets: dict[str, tuple[Standard, ...]] = field(default_factory=dict)
+    _checked: set[str] = field(default_factory=set)
 
     @cached_property
     def city(self) -> City:
@@ -48,10 +47,10 @@ class Ground:
         """Its roads as arrays."""
         return road_graph(self.city)
 
-    @cached_property
+    @property
     def node_numbers(self) -> Mapping[str, int]:
         """The place of each node in the city."""
-        return {node.node_id: number for number, node in enumerate(self.city.nodes)}
+        return self.city.node_numbers
 
     @cached_property
     def aprons(self) -> frozenset[str]:
@@ -65,21 +64,19 @@ class Ground:
 
     def seen_by(self, fleet: "Fleet") -> City:
         """The city that a fleet sees; an InputError if it is not the one that the fleet was made for."""
-        if fleet.kind not in self._seen:
-            city, problem = self.city.of_kind(fleet.kind), fleet.problem
+        city, problem = self.city.of_kind(fleet.kind), fleet.problem
+        if fleet.kind not in self._checked:
             stations = [(one.station_id, one.trucks) for one in city.stations]
             known = list(zip(problem.station_ids, problem.trucks.tolist(), strict=True))
             if stations != known or tuple(point.node_id for point in city.demand) != problem.point_ids:
                 raise InputError(f"{self.city.name}: expected the stations and demand points that {fleet.kind} has")
-            self._seen[fleet.kind] = city
-        return self._seen[fleet.kind]
+            self._checked.add(fleet.kind)
+        return city
 
-    def targets(self, kind: str) -> tuple[Standard, ...]:
-        """In a city without standards: what is in time at each demand point."""
-        if kind not in self._targets:
-            seen = self.city.of_kind(kind)
-            self._targets[kind] = tuple(seen.standards_of(point)[0] for point in seen.demand)
-        return self._targets[kind]
+    def standards_at(self, kind: str, point: int) -> tuple[Standard, ...]:
+        """What counts at a demand point of a kind, whether or not the city was given standards."""
+        city = self.city.of_kind(kind)
+        return city.standards_of(city.demand[point])
 
     @property
     def outside_link_minutes(self) -> float:

@@ -226,15 +226,14 @@ def plan_of_periods(
     periods, fleets = tuple(periods or city.periods), []
     for kind in city.sent_kinds:
         seen = city.of_kind(kind)
-        types = tuple("" if city.plain else point.type for point in seen.demand)
         fleets.append(
             Fleet(
                 kind=kind,
                 policies=tuple(policies[kind]),
                 periods=periods,
                 roster=seen.units if city.has_roster else (),
-                standards=() if city.plain else seen.standards,
-                types=types,
+                standards=seen.standards if city.types else (),
+                types=tuple(point.type if city.types else "" for point in seen.demand),
             )
         )
     spare = tuple(unit for unit in city.units if unit.kind not in city.sent_kinds)
