@@ -46,29 +46,28 @@ def test_thinning_is_the_literal_procedure(side: int, kept: float, data: st.Data
     assert thinned(grid_edges(side), list(order), num_kept=num_kept) == removed_literally(side, list(order), num_kept)
 
 
-@given(side=sides, sparseness=st.floats(0.0, 1.0), seed=seeds)
-def test_a_grid_is_connected_and_keeps_the_fraction_of_links(side: int, sparseness: float, seed: int) -> None:
-    """The links left are the given fraction of the full grid's, rounded down, or a spanning tree if that is more."""
-    city = generate_grid(side=side, num_stations=2, load=0.1, seed=seed, sparseness=sparseness)
-    num_full = 2 * side * (side - 1)
-    assert nx.is_connected(graph_of(city))
+@given(
+    side=sides, sparseness=st.floats(0.0, 1.0), load=st.floats(0.001, 2.0), busy=st.floats(1.0, 200.0),
+    trucks=st.integers(1, 3), gamma=st.floats(0.1, 2.0), link_minutes=st.floats(0.1, 10.0), seed=seeds,
+)  # fmt: skip
+def test_a_grid_has_the_links_load_and_target_asked_for(
+    side: int, sparseness: float, load: float, busy: float, trucks: int, gamma: float, link_minutes: float, seed: int
+) -> None:
+    """It is connected, by the given fraction of the full grid's links, rounded down, or a spanning tree if it is more.
+
+    The load is exact to rounding, and t* is gamma times the longest of all shortest routes from a station, in mean
+    minutes.
+    """
+    city = generate_grid(
+        side=side, num_stations=3, load=load, seed=seed, sparseness=sparseness, busy_minutes=busy,
+        trucks_per_station=trucks, gamma=gamma, link_minutes=link_minutes,
+    )  # fmt: skip
+    graph = graph_of(city)
+    assert nx.is_connected(graph)
     assert len(city.nodes) == len(city.demand) == side * side
-    assert len(city.links) == max(floor(sparseness * num_full + 1e-9), side * side - 1)
-
-
-@given(side=sides, load=st.floats(0.001, 2.0), busy=st.floats(1.0, 200.0), trucks=st.integers(1, 3), seed=seeds)
-def test_the_load_is_exact(side: int, load: float, busy: float, trucks: int, seed: int) -> None:
-    """The rates are scaled so that the city's load is the one asked for, to rounding."""
-    city = generate_grid(side=side, num_stations=3, load=load, seed=seed, busy_minutes=busy, trucks_per_station=trucks)
+    assert len(city.links) == max(floor(sparseness * 2 * side * (side - 1) + 1e-9), side * side - 1)
     assert city.load == pytest.approx(load, rel=1e-12)
     assert city.num_trucks == 3 * trucks
-
-
-@given(side=sides, gamma=st.floats(0.1, 2.0), link_minutes=st.floats(0.1, 10.0), seed=seeds)
-def test_the_target_is_a_fraction_of_the_longest_route(side: int, gamma: float, link_minutes: float, seed: int) -> None:
-    """t* is gamma times the longest of all shortest routes from a station, in mean minutes."""
-    city = generate_grid(side=side, num_stations=3, load=0.1, seed=seed, gamma=gamma, link_minutes=link_minutes)
-    graph = graph_of(city)
     longest = max(nx.eccentricity(graph, station.node_id) for station in city.stations)
     assert city.target_minutes == pytest.approx(gamma * link_minutes * longest, rel=1e-14)
 
@@ -142,14 +141,8 @@ def test_nonsense_is_refused_with_every_reason() -> None:
         generate_grid(side=3, num_stations=1, load=0.1, seed=0, shared_delay=2.0)
 
 
-def test_a_large_grid_is_no_trouble() -> None:
-    """Four hundred nodes and twenty stations make a valid city."""
-    city = generate_grid(side=20, num_stations=20, load=0.1, seed=1)
-    assert len(city.nodes) == 400
-    assert nx.is_connected(graph_of(city))
-
-
-def test_a_grid_larger_than_memory_is_refused() -> None:
-    """A side that would take gigabytes is an error at once, not a machine that swaps."""
+def test_a_large_grid_is_no_trouble_and_one_larger_than_memory_is_refused() -> None:
+    """Twenty stations on 400 nodes are a city; a side that would take gigabytes is an error, no machine that swaps."""
+    assert nx.number_connected_components(graph_of(generate_grid(side=20, num_stations=20, load=0.1, seed=1))) == 1
     with pytest.raises(InputError, match="side <= 1000, got 100000"):
         generate_grid(side=100_000, num_stations=2, load=0.1, seed=1)
