@@ -327,7 +327,7 @@ def test_unknown_and_conflicting_scenarios_are_refused(words: str, message: str)
         ),
         (
             "[[shift]]\nevery = 5\noff_hours = [1, 2]",
-            "expected every from 1 to 4, the trucks of the city, in shift, got 5",
+            "expected every from 1 to 4, the trucks of the city, in shift, got 5: no truck would be off",
         ),
         (
             "[[shift]]\nunit = 'E1'\noff_hours = [1, 2]",

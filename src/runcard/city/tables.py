@@ -8,11 +8,11 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Final
 
-from runcard.city.conditions import UNREAD, Fault, UnreadableError, near, plain, shown
+from runcard.city.conditions import UNREAD, Condition, Fault, UnreadableError, near, plain, shown
 from runcard.city.parts import COLUMN_CONDITIONS, ROWS
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -31,34 +31,27 @@ _SIMILAR: Final = 0.85
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: the class of its rows and its columns, named like the fields of that class.
+    """A table: the class of its rows, and its columns, named like the fields of that class.
 
-    `types` gives the type of each column, or a function that reads its cells. That raises a ValueError with the words
-    after "expected ... to be".
+    Those with a default may be left out. The type of a column may be a function that reads its cells. That raises a
+    ValueError with the words after "expected ... to be".
     """
 
     name: str
     row: type[Any]
-    required: tuple[str, ...]
-    optional: tuple[str, ...]
-    types: Mapping[str, Callable[[str], Any]]
+    columns: Mapping[str, Condition]
 
     @property
     def file_name(self) -> str:
         """The name of the table's file in a city folder."""
         return f"{self.name}.csv"
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that runcard uses."""
-        return (*self.required, *self.optional)
-
     def read(self, column: str, cell: str) -> Any:
         """The value of a cell; an empty one in an optional column is None, if the column is not text."""
-        of = self.types[column]
+        of, default = self.columns[column].of, self.columns[column].default
         if of is str:
             return cell if column == "name" else cell.strip()
-        if column in self.optional and not cell.strip():
+        if default is not MISSING and not cell.strip():
             return None
         return _read_cell(of, cell) if isinstance(of, type) else of(cell)
 
@@ -66,7 +59,7 @@ class Table:
         """The cell of a value."""
         if value is None:
             return ""
-        of = self.types[column]
+        of = self.columns[column].of
         return repr(float(value)) if of is float else str(int(value)) if of is bool else str(value)
 
 
@@ -89,21 +82,14 @@ def _read_cell(of: type, cell: str) -> Any:
     raise ValueError({float: "a number", int: "a whole number", bool: "0 or 1"}[of])
 
 
-def _city_table(name: str, row: type[Any]) -> Table:
-    """The table of a city whose columns are the fields of a class; those with a default are optional."""
-    columns = COLUMN_CONDITIONS[name]
-    required = tuple(column for column, condition in columns.items() if condition.default is MISSING)
-    optional = tuple(column for column in columns if column not in required)
-    return Table(name, row, required, optional, {column: condition.of for column, condition in columns.items()})
-
-
-TABLES: Final = {name: _city_table(name, row) for name, row in ROWS.items()}
+TABLES: Final = {name: Table(name, row, COLUMN_CONDITIONS[name]) for name, row in ROWS.items()}
 
 
 def with_trucks(stations: Table) -> Table:
     """The table of stations with the column that it needs where there is no roster."""
-    optional = tuple(column for column in stations.optional if column != "trucks")
-    return replace(stations, required=(*stations.required, "trucks"), optional=optional)
+    return replace(
+        stations, columns={**stations.columns, "trucks": stations.columns["trucks"]._replace(default=MISSING)}
+    )
 
 
 def parse_table(table: Table | Callable[[list[str]], Table], text: str) -> ReadTable:
@@ -120,7 +106,7 @@ def parse_table(table: Table | Callable[[list[str]], Table], text: str) -> ReadT
         raise UnreadableError(f"expected commas between the columns, got {separator[0]!r}")
     table = table if isinstance(table, Table) else table(header)
     faults = list(_header_faults(table, header))
-    lacking = not set(table.required) <= set(header)
+    lacking = any(condition.default is MISSING for name, condition in table.columns.items() if name not in header)
     rows = []
     for index, (_, cells) in enumerate(records[1:]):
         if len(cells) != len(header):
@@ -152,12 +138,12 @@ def _header_faults(table: Table, header: list[str]) -> Iterator[Fault]:
     unknown = [name for name in header if name not in table.columns]
     for name in dict.fromkeys(name for name in header if name and header.count(name) > 1):
         yield Fault(table.name, None, f"expected column {plain(name)} once, got it {header.count(name)} times")
-    for column in table.required:
-        if column not in header:
-            yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
-    for column in table.optional:
+    lacking = {column: condition for column, condition in table.columns.items() if column not in header}
+    for column in (column for column, condition in lacking.items() if condition.default is MISSING):
+        yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
+    for column in (column for column, condition in lacking.items() if condition.default is not MISSING):
         for name in unknown:
-            if column not in header and column != _MISSED and _is_misspelt(name, column):
+            if column != _MISSED and _is_misspelt(name, column):
                 yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column}?)")
 
 
@@ -176,7 +162,7 @@ def _parse_row(table: Table, header: list[str], cells: list[str], index: int, fa
     """The object of a row. Cells that are missing or cannot be read are UNREAD in it; the latter also give a fault."""
     found = dict(zip(header, cells, strict=False))
     values: dict[str, Any] = {}
-    for column in table.columns:
+    for column, condition in table.columns.items():
         cell = found.pop(column, None)
         if cell is not None:
             try:
@@ -186,7 +172,7 @@ def _parse_row(table: Table, header: list[str], cells: list[str], index: int, fa
             except ValueError as error:
                 values[column] = UNREAD
                 faults.append(Fault(table.name, index, f"expected {column} to be {error}, got {shown(cell)}"))
-        elif column in table.required:
+        elif condition.default is MISSING:
             values[column] = UNREAD
     found.pop("", None)
     return table.row(**values, extra=tuple(found.items()))
@@ -194,9 +180,12 @@ def _parse_row(table: Table, header: list[str], cells: list[str], index: int, fa
 
 def format_table(table: Table, rows: Sequence[Any]) -> str:
     """The CSV text of a table: required columns, optional ones that some row uses, then the extra columns."""
-    defaults = {field.name: field.default for field in fields(table.row)}
-    optional = [name for name in table.optional if any(getattr(row, name) != defaults[name] for row in rows)]
-    used = (*table.required, *optional)
+    defaults = {name: condition.default for name, condition in table.columns.items()}
+    used = [
+        name
+        for name, default in defaults.items()
+        if default is MISSING or any(getattr(row, name) != default for row in rows)
+    ]
     extra = [name for name in dict.fromkeys(name for row in rows for name, _ in row.extra) if name not in table.columns]
     lines = [[*used, *extra]]
     for row in rows:

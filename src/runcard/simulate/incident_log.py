@@ -14,7 +14,7 @@ point in whose area it lies (`city/areas.py`); in a city with types, of those th
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from runcard.city.address import fault_of
 from runcard.city.areas import area_of_nodes
-from runcard.city.conditions import UnreadableError, not_among, plain, shown
+from runcard.city.conditions import Condition, UnreadableError, not_among, plain, shown
 from runcard.city.files import read_text
 from runcard.city.model import City
 from runcard.city.places import nearest_nodes
@@ -63,15 +63,10 @@ MOST_METRES: Final = 1000.0
 def _table_of(header: list[str], city: City) -> Table:
     """The table of a log, with coordinates in place of nodes if its header has them."""
     where = COORDINATES if "node_id" not in header and {*header}.issuperset(COORDINATES) else ("node_id",)
-    types: dict[str, Callable[[str], Any]] = {
-        "time": _read_time,
-        "node_id": str,
-        "class": int,
-        "type": str,
-        **dict.fromkeys(COORDINATES, float),
-    }
-    # Without incident types that column is one that runcard does not use.
-    return Table("log", dict, ("time", *where), ("class", "type") if city.types else ("class",), types)
+    columns: dict[str, Any] = {"time": _read_time} | dict.fromkeys(where, float if where is COORDINATES else str)
+    optional: dict[str, Any] = {"class": int} | ({"type": str} if city.types else {})  # else it is not used
+    conditions = {name: Condition("", of=of) for name, of in columns.items()}
+    return Table("log", dict, conditions | {name: Condition("", of=of, default=None) for name, of in optional.items()})
 
 
 def read_incident_log(path: Path, city: City) -> NDArray[np.void]:
