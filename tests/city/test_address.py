@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from runcard.city import City, Node, generate_grid
-from runcard.city.address import find_spot
+from runcard.city.address import Spots
 from runcard.errors import InputError
 
 
@@ -21,13 +21,13 @@ def city() -> City:
 
 def test_a_node_is_itself(city: City) -> None:
     """Nothing is said of a node that is named."""
-    spot = find_spot(city, "n5")
+    spot = Spots(city).find("n5")
     assert (spot.node_id, spot.words, spot.document()) == ("n5", "", {"node": "n5"})
 
 
 def test_coordinates_stand_for_the_nearest_node(city: City) -> None:
     """The answer says which node that is and how far; it is n5, at one street from the corner each way."""
-    spot = find_spot(city, (-122.4191, 37.7711))
+    spot = Spots(city).find((-122.4191, 37.7711))
     assert (spot.node_id, spot.far) == ("n5", False)
     assert spot.metres == pytest.approx(14.2, abs=0.1)
     assert spot.words == "Node n5 is the nearest to -122.4191,37.7711: 14 m away."
@@ -36,7 +36,7 @@ def test_coordinates_stand_for_the_nearest_node(city: City) -> None:
 
 def test_a_place_that_is_far_is_said_to_be(city: City) -> None:
     """Two kilometres off, the node still stands for it, and words and JSON say so."""
-    spot = find_spot(city, (-122.42, 37.75))
+    spot = Spots(city).find((-122.42, 37.75))
     assert spot.node_id == "n0"
     assert spot.far
     assert spot.document()["far"] is True
@@ -57,13 +57,13 @@ def test_a_place_that_is_far_is_said_to_be(city: City) -> None:
 def test_what_is_no_place_is_refused_in_a_sentence(city: City, place: object, words: str) -> None:
     """Unknown nodes, swapped coordinates, places elsewhere in the world, and what is none."""
     with pytest.raises(InputError) as caught:
-        find_spot(city, place)  # type: ignore[arg-type]
+        Spots(city).find(place)  # type: ignore[arg-type]
     assert words in str(caught.value)
 
 
 def test_other_units_are_no_metres() -> None:
     """In a grid of nodes 1 apart the nearest node is found, and nothing is said of metres that nobody knows."""
-    spot = find_spot(generate_grid(side=4, num_stations=2, load=0.1, seed=1), (1.2, 0.9))
+    spot = Spots(generate_grid(side=4, num_stations=2, load=0.1, seed=1)).find((1.2, 0.9))
     assert (spot.node_id, spot.metres, spot.far) == ("n5", None, False)
     assert spot.document() == {"node": "n5", "x": 1.2, "y": 0.9, "metres": None, "far": False}
     assert "neither degrees nor metres" in spot.words
@@ -73,9 +73,9 @@ def test_other_units_are_no_metres() -> None:
 def test_in_any_unit_a_place_further_than_the_city_is_wide_is_not_in_it(place: tuple[float, float]) -> None:
     """In a grid of nodes 1 apart, 3 wide: a place 2 beside it may be meant, one further than 3 cannot be."""
     city = generate_grid(side=4, num_stations=2, load=0.1, seed=1)
-    assert find_spot(city, (5.0, 0.9)).node_id == "n7"
+    assert Spots(city).find((5.0, 0.9)).node_id == "n7"
     with pytest.raises(InputError, match=r"the incident: expected a place in grid.* which is far outside"):
-        find_spot(city, place)
+        Spots(city).find(place)
 
 
 def test_metres_can_be_swapped_too(city: City) -> None:
@@ -85,4 +85,4 @@ def test_metres_can_be_swapped_too(city: City) -> None:
         for node in city.nodes
     )
     with pytest.raises(InputError, match=r"expected x,y such as .*: the coordinates look swapped"):
-        find_spot(replace(city, nodes=nodes), (4_180_010.0, 551_020.0))
+        Spots(replace(city, nodes=nodes)).find((4_180_010.0, 551_020.0))

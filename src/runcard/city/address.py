@@ -101,11 +101,6 @@ class Spots:
         return Spot(node_id=city.nodes[int(found)].node_id, coordinates=(x, y), metres=known)
 
 
-def find_spot(city: City, place: Place, *, what: str = "the incident") -> Spot:
-    """The spot of a place of a city; an InputError if there is no such node, or none near the coordinates."""
-    return Spots(city).find(place, what=what)
-
-
 def _in_metres(city: City) -> bool:
     """Whether distances in a city are known in metres: from degrees, or because its coordinates are metres."""
     x, y = coordinates_of(city)

@@ -86,7 +86,8 @@ class Condition(NamedTuple):
     most: float = inf
     passes: tuple[Any, ...] = ()
     """Values that need not hold: None, where it stands for no value."""
-    of: type = object
+    of: Any = object
+    """The type, or a function that reads a cell."""
     refers: str = ""
     """The table whose ids it is one of."""
     only_with: OnlyWith | None = None

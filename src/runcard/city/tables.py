@@ -87,9 +87,8 @@ TABLES: Final = {name: Table(name, row, COLUMN_CONDITIONS[name]) for name, row i
 
 def with_trucks(stations: Table) -> Table:
     """The table of stations with the column that it needs where there is no roster."""
-    return replace(
-        stations, columns={**stations.columns, "trucks": stations.columns["trucks"]._replace(default=MISSING)}
-    )
+    trucks = stations.columns["trucks"]._replace(default=MISSING)
+    return replace(stations, columns={**stations.columns, "trucks": trucks})
 
 
 def parse_table(table: Table | Callable[[list[str]], Table], text: str) -> ReadTable:

@@ -32,7 +32,7 @@ def lateness(
     as_json: AsJson = False,
 ) -> None:
     """Show P(late) of every team at a node, best first."""
-    from runcard.city.address import find_spot
+    from runcard.city.address import Spots
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_teams import print_lateness
@@ -42,7 +42,7 @@ def lateness(
     place = place_of(at, at_xy)
     with ShownSteps() as report:
         given = read_city(city)
-        spot = find_spot(given, place)
+        spot = Spots(given).find(place)
         report.begin(f"driving times to {spot.node_id}")
         found = lateness_at(given if kind is None else given.of_kind(kind), spot.node_id, incident_type)
     if as_json:

@@ -35,7 +35,8 @@ def tidied(diagram: Any, owner: Positions, stays: NDArray[np.bool_]) -> Position
     for turn in range(2 * MAX_PASSES):
         shared = _shared(borders, owner)
         best = np.asarray(shared.argmax(axis=1)).ravel()
-        most, own = shared.max(axis=1).toarray().ravel(), _own(shared, owner)
+        most = shared.max(axis=1).toarray().ravel()
+        own = np.asarray(shared[np.arange(len(owner)), np.maximum(owner, 0)]).ravel()
         moves = ~fixed & (most > CLEARLY * own) & (best != owner)
         # Neighbours that both moved at once could exchange their areas for ever.
         moves &= np.arange(len(owner)) % 2 == turn % 2
@@ -44,10 +45,9 @@ def tidied(diagram: Any, owner: Positions, stays: NDArray[np.bool_]) -> Position
         if still == 2:  # neither the even nor the odd ones move any more
             break
     for _ in range(MAX_PASSES):
-        moved = _without_small_pieces(borders, owner, fixed)
-        if np.array_equal(moved, owner):
+        before, owner = owner, _without_small_pieces(borders, owner, fixed)
+        if np.array_equal(before, owner):
             break
-        owner = moved
     return owner
 
 
@@ -56,14 +56,6 @@ def _shared(borders: csr_array, owner: Positions) -> csr_array:
     found = np.flatnonzero(owner >= 0)
     belongs = coo_array((np.ones(len(found)), (found, owner[found])), shape=(len(owner), int(owner.max()) + 1))
     return csr_array(borders @ belongs.tocsr())
-
-
-def _own(shared: csr_array, owner: Positions) -> NDArray[np.float64]:
-    """[place] the length of the border between a cell and the others of its own area."""
-    found = np.zeros(len(owner))
-    used = np.flatnonzero(owner >= 0)
-    found[used] = np.asarray(shared[used, owner[used]]).ravel()
-    return found
 
 
 def _without_small_pieces(borders: csr_array, owner: Positions, fixed: NDArray[np.bool_]) -> Positions:
