@@ -20,8 +20,8 @@ from runcard.city.importers.rows import CsvFile
 from runcard.errors import SizeError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.layout import VALUE_PADDING
+from runcard.outputs.ground import ground_of
 from runcard.outputs.map import draw_map
-from runcard.outputs.page import ground_of
 from runcard.plan.file import load
 from runcard.plan.fleet import fleet_of
 from runcard.plan.plan import Plan

@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "runcard"
 RANKS = {
     "errors": -1,
     "interval": 0,
+    "page": 0,
     "table": 0,
     "memory": 0,
     "output_file": 2,

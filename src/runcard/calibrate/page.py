@@ -1,21 +1,18 @@
 """The page of a fit: one HTML file that needs neither a network nor a script. If the fit is bad, it says so first."""
 
-from importlib.resources import files
 from math import isfinite
-
-from jinja2 import Environment, StrictUndefined
 
 from runcard.calibrate.backtest import Backtest
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.goodness import Goodness
 from runcard.calibrate.pictures import CAPTIONS, pictures
+from runcard.page import page_of
 
 
 def fit_page(fit: Fit, goodness: Goodness, backtest: Backtest | None = None) -> str:
     """The text of the page."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string((files("runcard.calibrate") / "page.html").read_text("utf-8"))
-    return template.render(
+    return page_of(
+        "fit.html",
         fit=fit,
         goodness=goodness,
         backtest=backtest,

@@ -17,14 +17,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
-from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, StrictUndefined
-
 from runcard.output_file import write_whole
+from runcard.page import page_of
 from runcard.plan.words import counted
 from runcard.study.experiment import Experiment, Setting
 from runcard.study.figures import CAPTIONS, figure_svg, look_of
@@ -61,10 +59,11 @@ def write_study_report(
     path: Path, results: Sequence[ExperimentResult], *, seconds: float | None = None, today: date | None = None
 ) -> Path:
     """The file that now holds the report; `seconds` is how long this run of the study took."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.globals |= {"ours": {HEADS[policy] for policy in OURS}, "shade_of": shade_of, "with_minus": with_minus}
-    template = environment.from_string((files("runcard.study") / "report.html").read_text("utf-8"))
-    page = template.render(
+    page = page_of(
+        "study.html",
+        ours={HEADS[policy] for policy in OURS},
+        shade_of=shade_of,
+        with_minus=with_minus,
         sections=[_section(result) for result in results],
         summary=_summary(results),
         has_tables=any(result.is_table for result in results),

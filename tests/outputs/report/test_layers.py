@@ -9,7 +9,7 @@ import pytest
 from runcard.assess.auto import Effort
 from runcard.city import City
 from runcard.mdp.problem import MINUTES
-from runcard.outputs.page import ground_of
+from runcard.outputs.ground import ground_of
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.layers import KindMap, Layer, layers_of
 

@@ -12,13 +12,13 @@ from tests.town import plain_town
 from runcard.assess.change import Change
 from runcard.city import City, demo_city
 from runcard.interval import Interval
-from runcard.outputs.page.colours import diverging, lightness
 from runcard.outputs.whatif.changes import Add, Close, Load, Move
 from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import change_classes, map_data, station_change_lines
 from runcard.outputs.whatif.page import losing_and_gaining, whatif_page
 from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import headline, method, signed, span
+from runcard.page.colours import diverging, lightness
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>{{ 7*7 }}"
 

@@ -9,8 +9,8 @@ from reportlab.platypus import Flowable
 from runcard.city.model import City
 from runcard.outputs.cards.print_rows import District
 from runcard.outputs.cards.print_table import POINTS, font_name
+from runcard.outputs.ground import ground_of
 from runcard.outputs.map import INK
-from runcard.outputs.page.ground import ground_of
 
 Floats = NDArray[np.float64]
 

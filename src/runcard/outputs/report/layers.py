@@ -1,6 +1,6 @@
 """The layers of the map of a report: for each kind the chance of a miss, who goes first, and where that departs.
 
-A layer is plain values, as `outputs/page/map.js` wants them. An area is a node with demand points, one for each type of
+A layer is plain values, as `page/map.js` wants them. An area is a node with demand points, one for each type of
 incident; what an area has is the mean over its incidents, those of every type.
 """
 
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from runcard.assess.team_shares import TeamShares
 from runcard.city.model import City
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
-from runcard.outputs.page import classes_of, sequential
 from runcard.outputs.panels import NOBODY, Panel, area_colours, drawing_of
 from runcard.outputs.report.answers import AreaAnswer
 from runcard.outputs.report.findings import Report, StationUnits
+from runcard.page import classes_of, sequential
 from runcard.plan.words import and_list, minutes_words, percent_words, price_words, rule_words
 
 Layer = dict[str, Any]

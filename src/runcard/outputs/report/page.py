@@ -4,13 +4,9 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from importlib.resources import files
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
-
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from runcard.assess.assessment import Assessment
 from runcard.assess.auto import CARD, Effort
@@ -20,11 +16,12 @@ from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.output_file import check_output_file, write_whole
 from runcard.outputs import fit_file
-from runcard.outputs.page import embedded, ground_of, page_parts
+from runcard.outputs.ground import ground_of
 from runcard.outputs.report import words
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import PART, TITLES, Row
+from runcard.page import page_of
 from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
 from runcard.policy.solve_options import SolveOptions
 
@@ -62,12 +59,11 @@ def write_report(
 
 def report_page(report: Report, *, command: str = "") -> str:
     """The text of the page."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string((files("runcard.outputs.report") / "page.html").read_text("utf-8"))
-    parts, results, city = page_parts(), report.solved.outcomes, report.city
-    data = {"ground": ground_of(city), "layers": layers_of(report), "note": _map_note(report)}
+    results, city = report.solved.outcomes, report.city
     times, unit = price_words(city)
-    return template.render(
+    return page_of(
+        "report.html",
+        map_data={"ground": ground_of(city), "layers": layers_of(report), "note": _map_note(report)},
         report=report,
         city=city,
         words=words,
@@ -76,9 +72,6 @@ def report_page(report: Report, *, command: str = "") -> str:
         titles=[words.policy_title(one, number, len(results)) for number, one in enumerate(results)],
         rows=_standard_rows(report),
         kinds=_kind_rows(report),
-        style=Markup(parts.style),
-        script=Markup(parts.script),
-        map_data=Markup(embedded(data)),
         groups=_groups(report),
         gain_scale=_gain_scale(report.rows),
         price_times=times,

@@ -9,10 +9,10 @@ from math import floor, log10
 from typing import Any, Final
 
 from runcard.city.model import City
-from runcard.outputs.page.colours import Classes, classes_of, diverging, sequential
-from runcard.outputs.page.ground import ground_of
+from runcard.outputs.ground import ground_of
 from runcard.outputs.whatif.result import AreaEffect, Effect
 from runcard.outputs.whatif.words import a_year, closest_words, signed, span
+from runcard.page.colours import Classes, classes_of, diverging, sequential
 from runcard.plan.words import misses
 
 LADDER: Final = (1.0, 2.0, 5.0)

@@ -4,20 +4,14 @@ Areas are coloured by how many misses a year one more unit there would save; whe
 by about how many. The label of the area says so.
 """
 
-from importlib.resources import files
 from math import inf
 from typing import Any, Final
-
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from runcard.city.areas import NO_AREA, area_of_nodes, demand_nodes
 from runcard.city.model import LATE
 from runcard.outputs import fit_file
 from runcard.outputs.fit_file import care_words
-from runcard.outputs.page.colours import classes_of, sequential
-from runcard.outputs.page.ground import ground_of
-from runcard.outputs.page.parts import embedded, page_parts
+from runcard.outputs.ground import ground_of
 from runcard.outputs.whatif.one_more_words import (
     change_a_year,
     decimals_a_year,
@@ -30,6 +24,7 @@ from runcard.outputs.whatif.one_more_words import (
 )
 from runcard.outputs.whatif.places import OneMore, Place
 from runcard.outputs.whatif.words import a_year, whole
+from runcard.page import classes_of, page_of, sequential
 from runcard.plan.words import certainty, misses
 
 NOWHERE: Final = {"colour": "var(--rc-empty)", "hatch": "", "label": "no station here, so not looked at"}
@@ -133,10 +128,9 @@ def _lines(found: OneMore, place: Place, unit: str, rank: int | None) -> list[st
 
 def one_more_page(found: OneMore) -> str:
     """The text of the page."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string((files("runcard.outputs.whatif") / "one_more.html").read_text("utf-8"))
-    parts = page_parts()
-    return template.render(
+    return page_of(
+        "one_more.html",
+        map_data=one_more_map(found),
         found=found,
         care=care_words(found.fit_faults),
         fit_file=fit_file,
@@ -149,7 +143,4 @@ def one_more_page(found: OneMore) -> str:
         change_a_year=change_a_year,
         misses_per_100=misses_per_100,
         year_span=year_span,
-        style=Markup(parts.style),
-        script=Markup(parts.script),
-        data=Markup(embedded(one_more_map(found))),
     )

@@ -1,14 +1,9 @@
 """The page of a what-if: one HTML file that needs no network. Short words first, then tables, the map, and details."""
 
-from importlib.resources import files
 from typing import Final
-
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from runcard.outputs import fit_file
 from runcard.outputs.fit_file import care_words
-from runcard.outputs.page.parts import embedded, page_parts
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.result import AreaEffect, Effect, UnitEffect
 from runcard.outputs.whatif.words import (
@@ -23,6 +18,7 @@ from runcard.outputs.whatif.words import (
     span,
     standard_words,
 )
+from runcard.page import page_of
 from runcard.plan.words import misses
 
 MOST_AREAS: Final = 10
@@ -33,11 +29,10 @@ LEAST_CHANGE: Final = {True: 5e-4, False: 2e-3}
 
 def whatif_page(effect: Effect) -> str:
     """The text of the page."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string((files("runcard.outputs.whatif") / "page.html").read_text("utf-8"))
-    parts = page_parts()
     losers, gainers = losing_and_gaining(effect)
-    return template.render(
+    return page_of(
+        "whatif.html",
+        map_data=map_data(effect),
         effect=effect,
         what=misses(effect.before),
         yearly=a_year(effect.period),
@@ -52,9 +47,6 @@ def whatif_page(effect: Effect) -> str:
         policy_words=policy_words(effect),
         tables={"losers": losers, "gainers": gainers},
         units=changed_units(effect),
-        style=Markup(parts.style),
-        script=Markup(parts.script),
-        data=Markup(embedded(map_data(effect))),
         signed=signed,
         span=span,
         closest_words=closest_words,

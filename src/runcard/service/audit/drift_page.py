@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from runcard import __version__
+from runcard.page import page_of
 from runcard.plan.words import percent
 from runcard.service.audit.drift import DriftDocument, DriftRowDocument, by_standard
 
@@ -24,14 +23,10 @@ MOST_MONTHS: Final = 36
 
 def drift_page(drift: DriftDocument, *, title: str = "Audit log", made: datetime | None = None) -> str:
     """The page as HTML."""
-    environment = Environment(
-        loader=PackageLoader("runcard.service.audit", ""), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
     charts = [(rows[0].words, _chart(rows), rows) for rows in by_standard(drift.rows)]
-    return environment.get_template("drift.html").render(
-        drift=drift, charts=charts, title=title, luck=luck, version=__version__, left=LEFT, foot=TOP + HIGH,
-        made="" if made is None else f"{made:%Y-%m-%d %H:%M %Z}",
+    return page_of(
+        "drift.html", drift=drift, charts=charts, title=title, luck=luck, version=__version__, left=LEFT,
+        foot=TOP + HIGH, made="" if made is None else f"{made:%Y-%m-%d %H:%M %Z}",
     )  # fmt: skip
 
 

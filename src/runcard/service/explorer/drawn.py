@@ -10,7 +10,7 @@ import numpy as np
 from runcard.city.model import City
 from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
 from runcard.outputs.cards.book import closest_stations
-from runcard.outputs.page import ground_of
+from runcard.outputs.ground import ground_of
 from runcard.outputs.panels import AREA_COLOURS
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan

@@ -1,6 +1,6 @@
 """The layers of the explorer's map: for each kind who is first due, what is missed, and where policies differ.
 
-They are what `outputs/page/map.js` draws, with one list for each property in place of one object for each area. Colours
+They are what `page/map.js` draws, with one list for each property in place of one object for each area. Colours
 of stations and limits of classes do not depend on who is busy, so that only what changes looks different after a click.
 """
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import Standard
 from runcard.mdp.problem import MINUTES
-from runcard.outputs.page import Classes, Swatch, classes_of, sequential
 from runcard.outputs.panels import OUTSIDE_COLOUR
+from runcard.page import Classes, Swatch, classes_of, sequential
 from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import Fleet
 from runcard.plan.reasons import CALLS, met_words, missed_words

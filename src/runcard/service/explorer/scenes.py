@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from runcard.errors import InputError
-from runcard.outputs.page import Classes
+from runcard.page import Classes
 from runcard.plan.answer import kind_document, unit_prices
 from runcard.plan.everywhere import everywhere
 from runcard.plan.plan import Plan

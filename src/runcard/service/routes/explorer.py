@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic_core import to_json
 
-from runcard.outputs.page import page_parts
+from runcard.page import map_script, map_style
 from runcard.service.explorer.scenes import RouteRequest, SceneRequest, Scenes
 from runcard.service.problems import ProblemError, refusals
 
@@ -105,7 +105,7 @@ async def playback(
 
 def page_routes() -> APIRouter:
     """The explorer's page and its files, which need no key: what they show does."""
-    pages, folder, parts = APIRouter(include_in_schema=False), files("runcard.service.explorer"), page_parts()
+    pages, folder = APIRouter(include_in_schema=False), files("runcard.service.explorer")
 
     def serve(path: str, content: bytes, media_type: str) -> None:
         @pages.get(f"/{path}")
@@ -114,6 +114,6 @@ def page_routes() -> APIRouter:
 
     for path, (name, media_type) in FILES.items():
         serve(path, (folder / name).read_bytes(), media_type)
-    serve("explorer/map.js", parts.script.encode(), "text/javascript; charset=utf-8")
-    serve("explorer/map.css", parts.style.encode(), "text/css; charset=utf-8")
+    serve("explorer/map.js", map_script().encode(), "text/javascript; charset=utf-8")
+    serve("explorer/map.css", map_style().encode(), "text/css; charset=utf-8")
     return pages

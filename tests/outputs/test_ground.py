@@ -7,11 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import shapely
-from tests.outputs.page.pages import large_city
+from tests.page.pages import large_city
 
 from runcard.city import City, DemandPoint, Link, Node, Station, demo_city, generate_grid
 from runcard.city.areas import area_of_nodes, demand_nodes
-from runcard.outputs.page import embedded, ground_of
+from runcard.outputs.ground import ground_of
+from runcard.page import embedded
 
 
 def shapes(city: City) -> dict[str, shapely.Geometry]:

@@ -1,17 +1,5 @@
 /* The map of a page: areas coloured by a layer, roads, stations. Plain JavaScript on top of Leaflet, which is L.
- *
- *   const view = runcardMap(element, {ground, layers, note});
- *   view.show(layerId); view.select(areaId); view.onselect = (areaId) => ...; view.map is Leaflet's map.
- *
- * A page whose data change, such as the explorer, also has
- *
- *   view.draw(layer)                        a layer that was not there at the start
- *   view.badges({stationId: {text, state, lines}})      behind its name, "busy" or "part", and for its label
- *   view.routes([{line: [x1, y1, ...], style: 0}], [[x1, y1, x2, y2], ...])    roads of units, and links that they share
- *   view.pins([{area, text, state}])        incidents; state "late" or ""
- *   view.onstation = (stationId) => ...; view.place(x, y) is where Leaflet has a place of the ground.
- *
- * Text from data only ever becomes text: everything is made by `make`, which sets textContent.
+ * How a page calls it is in __init__.py. Text from data only ever becomes text: `make` sets textContent.
  */
 "use strict";
 (function () {

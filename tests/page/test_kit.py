@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from runcard.outputs.page import embedded, page_parts
+from runcard.page import embedded, map_script, map_style
 
 SIGNS = ["</script>", "<!--", "-->", "&lt;", "<", ">", "\u2028", "é", '"', "\\", "a"]
 TEXTS = some.lists(some.sampled_from(SIGNS)).map("".join)
@@ -33,18 +33,18 @@ def test_numbers_that_json_does_not_have_are_refused() -> None:
 
 def test_style_and_script_fetch_nothing_and_end_nothing() -> None:
     """No picture, no map of the source, no import; nothing that ends a style or a script."""
-    parts = page_parts()
-    assert not re.search(r"url\((?!#)", parts.style.replace("url(#default#VML)", ""))
-    assert "@import" not in parts.style
-    assert "sourceMappingURL" not in parts.script
-    assert "</style" not in parts.style.lower()
-    assert "</script" not in parts.script.lower()
-    assert "<!--" not in parts.script
+    style, script = map_style(), map_script()
+    assert not re.search(r"url\((?!#)", style.replace("url(#default#VML)", ""))
+    assert "@import" not in style
+    assert "sourceMappingURL" not in script
+    assert "</style" not in style.lower()
+    assert "</script" not in script.lower()
+    assert "<!--" not in script
 
 
 def test_the_licence_of_leaflet_comes_along() -> None:
     """Its text is in every page that has its code."""
-    script = page_parts().script
+    script = map_script()
     assert "Leaflet 1.9.4" in script
     assert "BSD 2-Clause License" in script
     assert "THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS" in script
@@ -52,6 +52,6 @@ def test_the_licence_of_leaflet_comes_along() -> None:
 
 def test_the_map_never_makes_markup_of_text() -> None:
     """In our own script nothing is parsed as HTML."""
-    own = page_parts().script.partition("The map of a page")[2]
+    own = map_script().partition("The map of a page")[2]
     assert own
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", own)

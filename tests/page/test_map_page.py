@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from tests.browser import OpenedPage, OpenPage
-from tests.outputs.page.pages import large_city, made_up_layers, map_page, write_map
+from tests.page.pages import large_city, made_up_layers, map_page, write_map
 
 from runcard.city import City, demo_city, generate_grid
-from runcard.outputs.page import ground_of
-from runcard.outputs.page.colours import lightness
+from runcard.outputs.ground import ground_of
+from runcard.page.colours import lightness
 
 CITIES = {
     "plain coordinates": lambda: demo_city(),

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from runcard.city import City, generate_grid
-from runcard.outputs.page import classes_of, diverging, embedded, ground_of, page_parts, sequential
+from runcard.outputs.ground import ground_of
+from runcard.page import classes_of, diverging, embedded, map_script, map_style, sequential
 
 START = """
 const started = performance.now();
@@ -56,13 +57,12 @@ def made_up_layers(ground: dict[str, Any], seed: int = 1) -> list[dict[str, Any]
 
 def write_map(folder: Path, data: dict[str, Any]) -> Path:
     """The file of a page with a map."""
-    parts = page_parts()
     path = folder / "map.html"
     path.write_text(
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>A map</title>"
-        f"<style>{parts.style}</style></head><body><div id='map'></div>"
+        f"<style>{map_style()}</style></head><body><div id='map'></div>"
         f"<script type='application/json' id='map-data'>{embedded(data)}</script>"
-        f"<script>{parts.script}</script><script>{START}</script></body></html>",
+        f"<script>{map_script()}</script><script>{START}</script></body></html>",
         encoding="utf-8",
     )
     return path

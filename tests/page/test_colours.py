@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from runcard.outputs.page import classes_of, diverging, sequential
-from runcard.outputs.page.colours import lightness
+from runcard.page import classes_of, diverging, sequential
+from runcard.page.colours import lightness
 
 # What people without one kind of cones see of red, green and blue, in linear light (Viénot, Brettel and Mollon 1999).
 CONE_LOSS = {
