@@ -148,6 +148,7 @@ class Assessment:
             "seconds": outcome.seconds,
             "converged": not outcome.failed,
             "proven": missed.proven,
+            "why_missed": outcome.why_missed and outcome.why_missed.document(),
         }
 
     def _entry(self, outcome: Outcome, *, of_fleet: bool = False) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from runcard.assess.outcome import FleetOutcome, Outcome, StandardOutcome, unkno
 from runcard.assess.plans import of_each_kind, plans_for
 from runcard.assess.policy_choice import check_week, policy_choices
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
+from runcard.assess.why import Reasons
 from runcard.city.model import City, Standard
 from runcard.errors import RuncardError
 from runcard.interval import Interval
@@ -36,12 +37,14 @@ def fleet_outcome(
     *,
     name: str,
     tables: Mapping[Standard, StandardTables] | None = None,
+    reasons: Reasons | None = None,
     solve_seconds: float = 0.0,
     steps: Steps = NO_STEPS,
 ) -> FleetOutcome:
     """What a policy achieves in a city of one kind; `problem` may differ from that of the policy in its rates.
 
-    The certificate of a policy that was made for other rates does not count. `tables` are those of the standards.
+    The certificate of a policy that was made for other rates does not count. `tables` are those of the standards, and
+    `reasons` say why these are missed.
     """
     began = time.perf_counter()
     steps.begin(f"{name}, evaluated")
@@ -90,6 +93,7 @@ def fleet_outcome(
         busy_fractions=evaluation.busy_fractions,
         calls_per_day=evaluation.busy_fractions * problem.returns_per_day,
         exact=evaluation,
+        why_missed=None if reasons is None else reasons.why(evaluation.late_fraction, evaluation.probability),
         converged=evaluation.converged and (certificate is None or certificate.converged),
         seconds=solve_seconds + time.perf_counter() - began,
         own_rates=own_rates,
@@ -150,7 +154,7 @@ def outcomes_of(
         seen = city.of_kind(kind)
         for number, (period, problem) in enumerate(problems_of_periods(seen, problems[kind]).items()):
             of_period = seen.in_period(period) if city.has_periods else seen.of_week
-            tables = standard_tables(of_period, problem)
+            tables, reasons = standard_tables(of_period, problem), Reasons(of_period, problem, options.threads)
             for name, plan in plans.items():
                 fleet = plan.fleet(kind)
                 found[name][period][kind] = fleet_outcome(
@@ -160,6 +164,7 @@ def outcomes_of(
                     options,
                     name=name,
                     tables=tables,
+                    reasons=reasons,
                     solve_seconds=0.0 if _is_blind(city, fleet) else sum(fleet.seconds[number : number + 1]),
                     steps=NamedSteps(of_kind, period) if city.has_periods else of_kind,
                 )

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.assess.chances import chance_interval
+from runcard.assess.why import PARTS, WhyMissed
 from runcard.city.model import LATE, City, Standard
 from runcard.interval import Interval
 from runcard.mdp.evaluate import Evaluation
@@ -108,6 +109,8 @@ class FleetOutcome:
     """[I] how often a unit of each station is sent."""
     exact: Evaluation | None = None
     """What is known besides where every state was evaluated; None if it was simulated."""
+    why_missed: WhyMissed | None = None
+    """The parts of what is missed; None where they are not known."""
     converged: bool = True
     seconds: float = 0.0
     """The time to solve and evaluate."""
@@ -245,6 +248,22 @@ class Outcome:
     def missed(self) -> Interval:
         """The late fraction, or the weighted sum of missed standards, of all kinds together."""
         return self._sum("missed")
+
+    @cached_property
+    def why_missed(self) -> WhyMissed | None:
+        """The parts of what is missed, of all kinds together; None where they are not known."""
+        parts = [
+            (
+                self.shares[period] * fleet.city.incidents_per_day / self.cities[period].incidents_per_day,
+                fleet.why_missed,
+            )
+            for period, fleets in self.periods.items()
+            for fleet in fleets.values()
+        ]
+        known = [(share, why.document()) for share, why in parts if why is not None]
+        if len(known) < len(parts):
+            return None
+        return WhyMissed(**{name: sum(share * why[name] for share, why in known) for name in PARTS})
 
     @cached_property
     def cost(self) -> Interval:

@@ -91,6 +91,23 @@ def period_table(found: Assessment) -> Table:
     return Table(["policy", *found.first.periods], rows)
 
 
+def why_table(found: Assessment) -> Table:
+    """Why each plan misses standards, or is late, in parts that add up."""
+    parts = [(outcome.name, outcome.why_missed) for outcome in found]
+    decimals = decimals_for(100.0 * outcome.missed.value for outcome in found)
+    rows = [
+        [name, *(in_decimals(100.0 * part, decimals) for part in why.document().values())]
+        for name, why in parts
+        if why is not None
+    ]
+    what = "Why late, in % of incidents" if found.city.plain else "Why missed, per 100 incidents"
+    notes = [
+        "Start: turnout and start alone take too long. Distance: the best units are too far, all of them at home.",
+        "Busy: the best units are away. Choice: other units went than the best that were free.",
+    ]
+    return Table(["policy", "start", "distance", "busy", "choice"], rows, title=f"{what}:", notes=notes)
+
+
 def fewer_words(part: float) -> str:
     """The part of late incidents avoided, in percent; one that is negative can have any size."""
     share = round(100.0 * part, 2) + 0.0  # no -0.00

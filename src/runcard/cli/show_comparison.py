@@ -6,7 +6,7 @@ from dataclasses import replace
 from runcard.assess.assessment import Assessment
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import PolicyChoice
-from runcard.assess.tables import fewer_words, period_table, policy_cell, policy_table, standard_table
+from runcard.assess.tables import fewer_words, period_table, policy_cell, policy_table, standard_table, why_table
 from runcard.city.model import LATE
 from runcard.cli.terminal import make_console
 from runcard.outputs.weights import WeightComparison, WeightResult
@@ -48,13 +48,13 @@ def print_assessment(found: Assessment) -> None:
         console.print(standard_table(found))
     if city.has_periods:
         _print_periods(found)
-        return
-    for kind in city.kinds:
+    for kind in () if city.has_periods else city.kinds:
         of_kind = found.of_kind(kind)
         if not city.plain:
             units, incidents = counted(of_kind.city.num_trucks, kind), incidents_a_day(of_kind.city.incidents_per_day)
             console.print(f"{units}, {incidents} that need them, load {of_kind.city.load:.2g}", style="bold")
         _print_kind(of_kind)
+    console.print(why_table(found))
 
 
 def _print_periods(found: Assessment) -> None:

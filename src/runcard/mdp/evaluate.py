@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from runcard.errors import InputError
 from runcard.mdp.chain import MAX_SWEEPS, PolicyValue, chain_of
+from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.mdp.rows import DecisionRule, checked_rule
@@ -159,6 +160,15 @@ def evaluate_rule(
         converged=cost.converged and all(values.converged for values in found.values()) and steady.converged,
         seconds=time.perf_counter() - began,
     )
+
+
+def costs_by_state(problem: DispatchProblem, rule: DecisionRule, *, threads: int | None = None) -> NDArray[np.float64]:
+    """[states] what the teams that a rule sends cost in a day, in each state."""
+    backend = cpu_backend(problem, threads)
+    rows, cost = backend.rows(rule), np.empty(problem.num_states)
+    for number, chunk in enumerate(backend.chunks):
+        cost[chunk.start : chunk.stop] = rows[number].cost
+    return cost
 
 
 def _proven_mean(
