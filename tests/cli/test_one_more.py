@@ -1,4 +1,4 @@
-"""`runcard whatif --one-more`."""
+"""`runcard site`."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_names_the_best_place_first(run, town: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The best station, the gain in a year, response times beside it, the proof, and a row for each place shown."""
     monkeypatch.setenv("COLUMNS", "160")
-    ran = run("whatif", town, "--one-more", "engine", "--top", "3")
+    ran = run("site", town, "--kind", "engine", "--top", "3")
     assert (ran.code, ran.err) == (0, "")
     assert "One more engine does most at station" in ran.out
     assert "fewer missed standards of engines a year" in ran.out
@@ -34,7 +34,7 @@ def test_it_names_the_best_place_first(run, town: Path, monkeypatch: pytest.Monk
 def test_json_has_every_place_and_the_page_is_written(run, town: Path, tmp_path: Path) -> None:
     """Nothing but JSON is printed; every node is there once, with its bounds; the page needs no network."""
     page = tmp_path / "more.html"
-    ran = run("whatif", town, "--one-more", "ladder", "--anywhere", "--top", "2", "--json", "-o", page)
+    ran = run("site", town, "--kind", "ladder", "--anywhere", "--top", "2", "--json", "-o", page)
     assert (ran.code, ran.err) == (0, "")
     found = json.loads(ran.out)
     nodes = [one["node"] for one in found["places"]]
@@ -50,7 +50,7 @@ def test_a_period_goes_through_to_the_next_command(run, tmp_path: Path, monkeypa
     """The header has its incidents a day, sentences name its hours, and the command at the end names it."""
     monkeypatch.setenv("COLUMNS", "200")
     week = with_days(plain_town())
-    ran = run("whatif", write_city(week, tmp_path / "week"), "--one-more", "truck", "--top", "1", "--period", "day")
+    ran = run("site", write_city(week, tmp_path / "week"), "--kind", "truck", "--top", "1", "--period", "day")
     assert (ran.code, ran.err) == (0, "")
     assert incidents_a_day(week.in_period("day").incidents_per_day) in ran.out.splitlines()[0]
     assert "fewer late incidents in the hours of day, a year" in ran.out
@@ -58,20 +58,32 @@ def test_a_period_goes_through_to_the_next_command(run, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("line", "words"),
     [
-        (["--one-more", "medic"], "expected a kind that incidents need (engine, ladder), got 'medic'"),
-        (["--one-more", "engine", "--close", "quayside"], "expected no --close with it"),
-        (["--one-more", "engine", "--policy", "optimal"], "expected no --policy with it"),
-        (["--add", "engine@quayside", "--anywhere"], "expected --one-more KIND with it"),
-        (["--add", "engine@quayside", "--top", "3"], "expected --one-more KIND with it"),
-        (["--one-more", "engine", "--top", "0"], "expected a whole number from 1"),
-        (["--one-more", "engine", "--period", "night"], "expected no period"),
+        ("site CITY --kind medic", "expected a kind that incidents need (engine, ladder), got 'medic'"),
+        ("site CITY", "expected one of its kinds of units (engine, ladder), got none"),
+        ("site CITY --kind engine --top 0", "expected a whole number from 1"),
+        ("site CITY --kind engine --period night", "expected no period"),
+        ("whatif CITY --one-more engine --close quayside", "expected no --close with it"),
+        ("whatif CITY --one-more engine --policy optimal", "expected no --policy with it"),
+        ("whatif CITY --add engine@quayside --anywhere", "expected it with runcard site"),
+        ("whatif CITY --add engine@quayside --top 3", "expected it with runcard site"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_line(run, town: Path, options: list[str], words: str) -> None:
+def test_what_cannot_be_is_refused_in_a_line(run, town: Path, line: str, words: str) -> None:
     """Options that do not go together, and unknown kinds and periods."""
-    ran = run("whatif", town, *options)
+    ran = run(*(town if word == "CITY" else word for word in line.split()))
     assert ran.code == 2
     assert words in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+def test_the_spelling_of_before_works_and_says_what_is_new(run, town: Path) -> None:
+    """`whatif --one-more` prints what `site` does, and a line about it."""
+    new, old = (
+        run("site", town, "--kind", "ladder", "--top", 2),
+        run("whatif", town, "--one-more", "ladder", "--top", 2),
+    )
+    assert old.code == 0
+    assert old.out == new.out
+    assert f"runcard site {town} --kind ladder" in " ".join(old.err.split())

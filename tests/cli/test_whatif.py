@@ -49,17 +49,21 @@ FAULTS = ["Routes explain only 12 % of the variance.", "Incidents come in bursts
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", [("--close", "quayside"), ("--one-more", "engine", "--top", 2)])
+@pytest.mark.parametrize("command", ["whatif CITY --close quayside", "site CITY --kind engine --top 2"])
 def test_a_bad_fit_is_said_in_the_words_of_the_report(
-    run, town: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: tuple[object, ...]
+    run, town: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     """On the terminal and on the page before any number, with every fault below, and in JSON; the first words are those
     of the report of the city. Nothing of it without a fit."""
+
+    def asked(city: Path) -> list[object]:
+        return [city if word == "CITY" else word for word in command.split()]
+
     monkeypatch.setenv("COLUMNS", "200")
     folder = write_city(demo_city(), tmp_path / "fitted")
     (folder / "fit.json").write_text(json.dumps({"goodness": {"faults": FAULTS}}), encoding="utf-8")
     page = tmp_path / "page.html"
-    ran = run("whatif", folder, *asked, "-o", page)
+    ran = run(*asked(folder), "-o", page)
     assert (ran.code, ran.err) == (0, "")
     words = care_words(FAULTS)
     assert run("report", folder, "-o", tmp_path / "report.html", "--quick").code == 0
@@ -68,10 +72,10 @@ def test_a_bad_fit_is_said_in_the_words_of_the_report(
         assert all(text.index(words) < text.index(fault) for fault in FAULTS)
         assert text.count("Does it agree with the log?") == 2
     assert words in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert json.loads(run("whatif", folder, *asked, "--json").out)["fit_faults"] == FAULTS
-    plain = run("whatif", town, *asked)
+    assert json.loads(run(*asked(folder), "--json").out)["fit_faults"] == FAULTS
+    plain = run(*asked(town))
     assert "log" not in plain.out
-    assert json.loads(run("whatif", town, *asked, "--json").out)["fit_faults"] == []
+    assert json.loads(run(*asked(town), "--json").out)["fit_faults"] == []
 
 
 def test_a_unit_that_changes_and_whose_work_is_off_is_named(run, town: Path, tmp_path: Path) -> None:
@@ -99,7 +103,7 @@ def test_an_interval_of_a_simulation_says_what_it_covers(run, town: Path, tmp_pa
     found = json.loads(run("whatif", town, "--close", "quayside", "--incidents", 2000, "--json").out)
     assert any(words in note for note in found["notes"])
     assert words not in run("whatif", town, "--close", "quayside").out
-    assert words in " ".join(run("whatif", town, "--one-more", "engine", "--incidents", 2000).out.split())
+    assert words in " ".join(run("site", town, "--kind", "engine", "--incidents", 2000).out.split())
 
 
 @pytest.mark.slow

@@ -218,8 +218,8 @@ def _keep_what_if(desk: Desk, units: tuple[str, ...]) -> None:
     change = ("--add", f"{kind}@{city.demand[0].node_id}", "--remove", units[0], "--load", "1.2")
     desk.keep_json("whatif-more", "whatif", desk.place, *(change if len(units) > 2 else change[:2]))
     if len(city.demand) < 10:
-        desk.keep_json("one-more", "whatif", desk.place, "--one-more", kind)
-        desk.keep_text("one-more", "whatif", desk.place, "--one-more", kind, "-o", page)
+        desk.keep_json("one-more", "site", desk.place, "--kind", kind)
+        desk.keep_text("one-more", "site", desk.place, "--kind", kind, "-o", page)
         desk.keep_page("one-more-page", page)
 
 

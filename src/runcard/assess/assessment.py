@@ -148,12 +148,15 @@ class Assessment:
             "seconds": outcome.seconds,
             "converged": not outcome.failed,
             "proven": missed.proven,
-            "why_missed": outcome.why_missed and outcome.why_missed.document(),
         }
 
     def _entry(self, outcome: Outcome, *, of_fleet: bool = False) -> dict[str, Any]:
         """What one plan achieves as plain values; `of_fleet` says that there is one fleet, and asks for its work."""
-        document = self.numbers(outcome) | {"gap_to_optimum": self.gap_to_optimum(outcome)}
+        why = outcome.why_missed
+        document = self.numbers(outcome) | {
+            "gap_to_optimum": self.gap_to_optimum(outcome),
+            "why_missed": None if why is None else why.document(),
+        }
         if of_fleet or (self.city.plain and len(outcome.periods) == 1):
             (fleet,) = outcome.fleets.values()
             return document | fleet.document()

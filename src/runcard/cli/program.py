@@ -28,6 +28,7 @@ from runcard.cli.map import map_policies
 from runcard.cli.report import report
 from runcard.cli.serve import serve
 from runcard.cli.simulate import simulate, stress
+from runcard.cli.site import site
 from runcard.cli.solve import solve_city
 from runcard.cli.study import study
 from runcard.cli.teams import decide, lateness
@@ -89,6 +90,7 @@ COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "stress": stress,
     "bound": bound,
     "whatif": whatif,
+    "site": site,
     "audit": audit,
     "study": study,
     "serve": serve,

@@ -1,8 +1,9 @@
 """`runcard whatif`: what a new, moved or missing unit, a closed station, or more incidents would change."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,10 +18,8 @@ from runcard.cli.parameters import (
     path_option,
     whole_option,
 )
+from runcard.cli.site import site
 from runcard.errors import InputError, NotConvergedError
-
-if TYPE_CHECKING:
-    from runcard.city.model import City
 
 
 def whatif(
@@ -38,16 +37,9 @@ def whatif(
         option("UNIT:PLACE", "Move a unit to a station or node; without a roster, a truck of this station."),
     ] = None,
     load: Annotated[float | None, option("X", "So many times as many incidents, such as 1.2.")] = None,
-    one_more: Annotated[
-        str | None,
-        option("KIND", "Instead of changes: where should one more unit of this kind stand? Ranks all stations."),
-    ] = None,
-    anywhere: Annotated[
-        bool, typer.Option("--anywhere", help="With --one-more: rank all nodes of the roads, too.")
-    ] = False,
-    top: Annotated[
-        int | None, whole_option("With --one-more: the places to show; 10 if left out.", least=1, most=1000)
-    ] = None,
+    one_more: Annotated[str | None, typer.Option(hidden=True)] = None,
+    anywhere: Annotated[bool, typer.Option("--anywhere", hidden=True)] = False,
+    top: Annotated[int | None, typer.Option(hidden=True, min=1, max=1000)] = None,
     output: Annotated[Path | None, path_option("FILE", "Write a page with the map: .html.", "--output", "-o")] = None,
     write_city: Annotated[Path | None, path_option("DIR", "Write the changed city to this new folder.")] = None,
     policy: Annotated[
@@ -91,19 +83,20 @@ def whatif(
     if output is not None:
         check_page_name(output)
         check_output_file(output)
-    given, fit = files.read_city(city), read_fit(city)
-    faults = fit_faults(fit)
+    if one_more is None and (anywhere or top is not None):
+        raise typer.BadParameter("expected it with runcard site", param_hint="'--anywhere' / '--top'")
     if one_more is not None:
         changing = {"--add": add, "--close": close, "--remove": remove, "--move": move, "--load": load}
         for name, value in {**changing, "--policy": policy, "--write-city": write_city}.items():
             if value:
                 raise typer.BadParameter(f"expected no {name} with it", param_hint="'--one-more'")
-        _one_more(given, one_more, output, faults, as_json=as_json, anywhere=anywhere, top=top or 10, period=period,
-                  incidents=incidents, seed=seed, tolerance=tolerance, threads=threads)  # fmt: skip
+        again = f"runcard site {city} --kind {one_more}"
+        print(f"runcard: whatif --one-more is a command of its own now, and goes with the next release: {again}",
+              file=sys.stderr)  # fmt: skip
+        site(city, one_more, anywhere, top or 10, output, period, incidents, seed, as_json, tolerance, threads)
         return
-    for name, given_too in (("--anywhere", anywhere), ("--top", top is not None)):
-        if given_too:
-            raise typer.BadParameter("expected --one-more KIND with it", param_hint=f"'{name}'")
+    given, fit = files.read_city(city), read_fit(city)
+    faults = fit_faults(fit)
     changes = read_changes(given, add=add or (), close=close or (), remove=remove or (), move=move or (), load=load)
     changed = apply_changes(given, changes)
     in_use = write_city is not None and write_city.exists() and (write_city.is_file() or any(write_city.iterdir()))
@@ -136,27 +129,3 @@ def whatif(
                 make_console().print(f"Wrote {path}{size}", soft_wrap=True)
     if found.failed:
         raise NotConvergedError(f"{given.name}: not converged: {', '.join(found.failed)}; the intervals still hold")
-
-
-def _one_more(
-    given: "City", kind: str, output: Path | None, faults: tuple[str, ...], *, as_json: bool, **options: Any
-) -> None:
-    """Show where one more unit of a kind should stand."""
-    from runcard.cli.progress import ShownSteps
-    from runcard.cli.show_one_more import print_one_more
-    from runcard.cli.terminal import make_console, print_json
-    from runcard.output_file import size_in_words, write_whole
-    from runcard.outputs.whatif.one_more import rank_one_more
-    from runcard.outputs.whatif.one_more_page import one_more_page
-
-    with ShownSteps(given.objective) as report:
-        found = replace(rank_one_more(given, kind, steps=report, **options), fit_faults=faults)
-        if output is not None:
-            report.begin("writing")
-            write_whole(output, one_more_page(found).encode())
-    if as_json:
-        print_json(found.document())
-        return
-    print_one_more(found)
-    if output is not None:
-        make_console().print(f"Wrote {output} ({size_in_words(output)})", soft_wrap=True)

@@ -1,0 +1,83 @@
+"""`runcard site`: where one more unit should stand."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runcard.cli.parameters import (
+    AsJson,
+    CityFolder,
+    Seed,
+    Threads,
+    Tolerance,
+    check_page_name,
+    option,
+    path_option,
+    whole_option,
+)
+
+
+def site(
+    city: CityFolder,
+    kind: Annotated[
+        str | None, option("KIND", "The kind of the unit; it may be left out where incidents need only one.")
+    ] = None,
+    anywhere: Annotated[
+        bool, typer.Option("--anywhere", help="Rank all nodes of the roads, not only the stations.")
+    ] = False,
+    top: Annotated[int, whole_option("The places to show.", least=1, most=1000)] = 10,
+    output: Annotated[Path | None, path_option("FILE", "Write a page with the map: .html.", "--output", "-o")] = None,
+    period: Annotated[
+        str | None, option("PERIOD", "The period of the week, where the city has periods; if left out, the mean rates.")
+    ] = None,
+    incidents: Annotated[
+        int | None,
+        whole_option("Simulate so many incidents, also where it could be calculated.", least=1000, most=10**8),
+    ] = None,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+    tolerance: Tolerance = 1e-9,
+    threads: Threads = None,
+) -> None:
+    """Rank the places where one more unit could stand.
+
+    Every station, by what the best policy misses with the unit there; proven where all places could be solved.
+    """
+    from runcard.city.files import read_city
+    from runcard.cli.progress import ShownSteps
+    from runcard.cli.show_one_more import print_one_more
+    from runcard.cli.terminal import make_console, print_json
+    from runcard.output_file import check_output_file, size_in_words, write_whole
+    from runcard.outputs.fit_file import fit_faults, read_fit
+    from runcard.outputs.whatif.one_more import rank_one_more
+    from runcard.outputs.whatif.one_more_page import one_more_page
+
+    if output is not None:
+        check_page_name(output)
+        check_output_file(output)
+    given, faults = read_city(city), fit_faults(read_fit(city))
+    with ShownSteps(given.objective) as report:
+        found = rank_one_more(
+            given,
+            kind,
+            anywhere=anywhere,
+            top=top,
+            period=period,
+            tolerance=tolerance,
+            incidents=incidents,
+            seed=seed,
+            threads=threads,
+            steps=report,
+        )
+        found = replace(found, fit_faults=faults)
+        if output is not None:
+            report.begin("writing")
+            write_whole(output, one_more_page(found).encode())
+    if as_json:
+        print_json(found.document())
+        return
+    print_one_more(found)
+    if output is not None:
+        make_console().print(f"Wrote {output} ({size_in_words(output)})", soft_wrap=True)
