@@ -13,9 +13,9 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -157,49 +157,64 @@ class CardFile:
         return Counter(unit for _, period, of in houses if period == first for house in of for unit in house)
 
 
-class _Table(NamedTuple):
-    """The rows of a file, with the number of each as a spreadsheet shows it."""
+class _Row(NamedTuple):
+    """A row of a file, with its number as a spreadsheet shows it."""
 
     path: str
-    columns: Sequence[str]
-    rows: list[tuple[int, dict[str, str]]]
+    number: int
+    cells: Mapping[str, str]
 
-    def fault(self, row: int, column: str, words: str) -> InputError:
-        return InputError(f"{self.path} row {row}, column {column}: {words}")
+    @property
+    def key(self) -> CardKey:
+        """What its card is for."""
+        row = self.whole("class") if self.cells.get("class") else 0
+        if not self.cells["area"]:
+            raise self.fault("area", "expected an area, got an empty cell")
+        cells = self.cells
+        return CardKey(cells.get("period", ""), cells["area"], cells.get("type", ""), row, cells["kind"])
+
+    def whole(self, column: str) -> int:
+        """A whole number from 1 on; some spreadsheets write 1.0."""
+        found = _WHOLE.fullmatch(self.cells[column])
+        if found is None or int(found[1]) < 1:
+            raise self.fault(column, f"expected a whole number from 1 on, got {self.cells[column]!r:.60}")
+        return int(found[1])
+
+    def fault(self, column: str, words: str) -> InputError:
+        """An error that says where it is."""
+        return InputError(f"{self.path} row {self.number}, column {column}: {words}")
 
 
 def read_cards(path: Path) -> CardFile:
     """The cards of a CSV file; an InputError with row and column if it does not hold any that can be followed."""
-    table = _read_table(path)
-    by_key: dict[CardKey, dict[int, tuple[int, dict[str, str]]]] = {}
+    by_key: dict[CardKey, dict[int, _Row]] = {}
     hours: dict[str, str] = {}
-    for row, cells in table.rows:
-        key, number = _key(table, row, cells), _whole(table, row, "line", cells["line"])
-        if key.period and hours.setdefault(key.period, cells.get("hours", "")) != cells.get("hours", ""):
-            raise table.fault(row, "hours", f"expected {hours[key.period]!r} as in the rows before of {key.period}")
-        if number in by_key.setdefault(key, {}):
-            raise table.fault(row, "line", f"expected each line once, got {number} again for {_words(key)}")
-        by_key[key][number] = row, cells
-    _check_kinds(table, by_key)
+    for row in _rows(path):
+        key, line, of_period = row.key, row.whole("line"), row.cells.get("hours", "")
+        if key.period and hours.setdefault(key.period, of_period) != of_period:
+            raise row.fault("hours", f"expected {hours[key.period]!r} as in the rows before of {key.period}")
+        if line in by_key.setdefault(key, {}):
+            raise row.fault("line", f"expected each line once, got {line} again for {_words(key)}")
+        by_key[key][line] = row
+    _check_kinds(by_key)
     homes: dict[tuple[str, str], frozenset[tuple[str, ...]]] = {}
     cards = {}
     for key, lines in by_key.items():
-        cards[key] = card = _card(table, key, lines)
-        row = min(row for row, _ in lines.values())
+        cards[key] = card = _card(key, lines)
         if homes.setdefault((key.period, key.kind), frozenset(card.houses)) != frozenset(card.houses):
-            raise table.fault(row, "fallback_order", f"expected the same {key.kind} units as on the cards before")
-    return CardFile(path=str(path), cards=cards, periods=_periods(table, hours))
+            first = min(lines.values(), key=lambda row: row.number)
+            raise first.fault("fallback_order", f"expected the same {key.kind} units as on the cards before")
+    return CardFile(path=str(path), cards=cards, periods=_periods(path, hours))
 
 
-def _read_table(path: Path) -> _Table:
-    content = _content(path)
+def _rows(path: Path) -> Iterator[_Row]:
+    """The rows of a file that are not empty."""
+    content, num_rows = _content(path), 0
     first = content.split(b"\n", 1)[0].decode(ENCODING, "replace")
-    delimiter = max(",;\t", key=first.count)
-    known: dict[str, str] = {}  # most cells are there many times: made plain once, and held once
-    rows: list[tuple[int, dict[str, str]]] = []
+    plain = cache(lambda cell: plain_text(cell).strip())  # most cells are there many times: each is held once
     try:
         text = io.TextIOWrapper(io.BytesIO(content), ENCODING, newline="")
-        reader = csv.reader(text, delimiter=delimiter, strict=True)
+        reader = csv.reader(text, delimiter=max(",;\t", key=first.count), strict=True)
         columns = [name.strip() for name in next(reader, [])]
         for name in NEEDED:
             if columns.count(name) != 1:
@@ -212,14 +227,14 @@ def _read_table(path: Path) -> _Table:
             if len(row) > len(columns):
                 raise InputError(f"{path} row {number}: expected {len(columns)} columns, got {len(row)}")
             row += [""] * (len(columns) - len(row))
-            rows.append((number, {name: _plain(row[place], known) for name, place in places}))
+            num_rows += 1
+            yield _Row(str(path), number, {name: plain(row[place]) for name, place in places})
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: expected UTF-8 text: save it as CSV UTF-8 in the spreadsheet") from error
     except csv.Error as error:
         raise InputError(f"{path}: expected a CSV file of run cards: {error}") from error
-    if not rows:
+    if not num_rows:
         raise InputError(f"{path}: expected run cards, got no rows")
-    return _Table(str(path), columns, rows)
 
 
 def _content(path: Path) -> bytes:
@@ -238,94 +253,71 @@ def _content(path: Path) -> bytes:
         raise InputError(f"{path}: could not be read: {error.strerror or error}") from error
 
 
-def _plain(cell: str, known: dict[str, str]) -> str:
-    """The text of a cell, the same object each time."""
-    found = known.get(cell)
-    if found is None:
-        found = known[cell] = plain_text(cell).strip()
-    return found
-
-
-def _check_kinds(table: _Table, cards: Mapping[CardKey, Mapping[int, tuple[int, Mapping[str, str]]]]) -> None:
+def _check_kinds(cards: Mapping[CardKey, Mapping[int, _Row]]) -> None:
     """Raise an InputError if an incident has not a card of each kind that goes to it: some of its rows are gone."""
-    found: dict[CardKey, list[str]] = {}
+    sent: dict[CardKey, list[str]] = {}
     for key in cards:
-        found.setdefault(key._replace(kind=""), []).append(key.kind)
+        sent.setdefault(key._replace(kind=""), []).append(key.kind)
     for key, lines in cards.items():
-        kinds = found[key._replace(kind="")]
-        for row, cells in lines.values():
-            listed = [one.strip() for one in cells["kinds"].split(BETWEEN_KINDS.strip())]
-            if sorted(listed) != sorted(kinds):
-                place = _words(key._replace(kind=""))
-                words = f"expected the kinds of the cards for {place}, which are {BETWEEN_KINDS.join(kinds)}"
-                raise table.fault(row, "kinds", f"{words}, got {cells['kinds']!r:.60}")
-
-
-def _key(table: _Table, row: int, cells: Mapping[str, str]) -> CardKey:
-    number = _whole(table, row, "class", cells["class"]) if cells.get("class") else 0
-    if not cells["area"]:
-        raise table.fault(row, "area", "expected an area, got an empty cell")
-    return CardKey(cells.get("period", ""), cells["area"], cells.get("type", ""), number, cells["kind"])
+        incident = key._replace(kind="")
+        for row in lines.values():
+            listed = [kind.strip() for kind in row.cells["kinds"].split(BETWEEN_KINDS.strip())]
+            if sorted(listed) != sorted(sent[incident]):
+                kinds = f"which are {BETWEEN_KINDS.join(sent[incident])}, got {row.cells['kinds']!r:.60}"
+                raise row.fault("kinds", f"expected the kinds of the cards for {_words(incident)}, {kinds}")
 
 
 def _words(key: CardKey) -> str:
-    return ", ".join(str(one) for one in key if one)
+    return ", ".join(str(part) for part in key if part)
 
 
-def _whole(table: _Table, row: int, column: str, text: str) -> int:
-    """A whole number from 1 on; some spreadsheets write 1.0."""
-    found = _WHOLE.fullmatch(text)
-    if found is None or int(found[1]) < 1:
-        raise table.fault(row, column, f"expected a whole number from 1 on, got {text!r:.60}")
-    return int(found[1])
-
-
-def _card(table: _Table, key: CardKey, lines: Mapping[int, tuple[int, Mapping[str, str]]]) -> FileCard:
+def _card(key: CardKey, lines: Mapping[int, _Row]) -> FileCard:
     """The card of some rows, if its lines are all there and name units of its houses."""
-    row, cells = lines[min(lines)]
-    houses = houses_of(cells["fallback_order"])
+    row = lines[min(lines)]
+    houses = houses_of(row.cells["fallback_order"])
     unit_ids = [unit for house in houses for unit in house]
-    several = next((one for one in unit_ids if sum(one in house for house in houses) > 1), None)
+    several = next((unit for unit in unit_ids if sum(unit in house for house in houses) > 1), None)
     if not houses or several is not None or not all(unit_ids):
         found = "an empty cell" if not houses else f"{several or ''!r} in two houses"
-        raise table.fault(row, "fallback_order", f"expected every unit once, as E01 > E02 / E03, got {found}")
+        raise row.fault("fallback_order", f"expected every unit once, as E01 > E02 / E03, got {found}")
     home = {unit: number for number, house in enumerate(houses) for unit in house}
-    teams, found_lines, busy, needed = [], [], [], len(units_of(cells["units"]))
-    num_lines = _whole(table, row, "lines", cells["lines"])
-    for number in range(1, max(num_lines, *lines) + 1):
+    teams, needed = list[tuple[str, ...]](), len(units_of(row.cells["units"]))
+    for number in range(1, max(row.whole("lines"), *lines) + 1):
         if number not in lines:
-            raise table.fault(row, "line", f"expected line {number} of {_words(key)}, got none")
-        row, cells = lines[number]
-        if _whole(table, row, "lines", cells["lines"]) != len(lines):
-            found = f"the lines that are there of {_words(key)}"
-            raise table.fault(row, "lines", f"expected {len(lines)}, {found}, got {cells['lines']}")
-        if houses_of(cells["fallback_order"]) != houses:
-            raise table.fault(row, "fallback_order", f"expected that of line 1 of {_words(key)}")
-        units = units_of(cells["units"])
+            raise row.fault("line", f"expected line {number} of {_words(key)}, got none")
+        row = lines[number]
+        if row.whole("lines") != len(lines):
+            there = f"{len(lines)}, the lines that are there of {_words(key)}"
+            raise row.fault("lines", f"expected {there}, got {row.cells['lines']}")
+        if houses_of(row.cells["fallback_order"]) != houses:
+            raise row.fault("fallback_order", f"expected that of line 1 of {_words(key)}")
+        units = units_of(row.cells["units"])
         for unit in units:
             if unit != OUTSIDE_ID and (unit not in home or units.count(unit) > houses[home[unit]].count(unit)):
                 known = f"units of the fallback order ({', '.join(unit_ids[:8])}{', ...' if len(unit_ids) > 8 else ''})"
-                raise table.fault(row, "units", f"expected {known}, each once, got {unit!r:.60}")
+                raise row.fault("units", f"expected {known}, each once, got {unit!r:.60}")
         if not units or len(units) != needed:
-            raise table.fault(row, "units", f"expected {max(needed, 1)} units as on line 1, got {len(units)}")
+            raise row.fault("units", f"expected {max(needed, 1)} units as on line 1, got {len(units)}")
         teams.append(tuple(unit for unit in units if unit != OUTSIDE_ID))
-        found_lines.append(tuple(home[unit] for unit in teams[-1]))
-        busy.append(cells.get("when_busy", ""))
     return FileCard(
-        houses=houses, lines=tuple(found_lines), units=tuple(teams), busy=tuple(busy), needed=needed,
-        class_name=cells.get("class_name", ""),
-    )  # fmt: skip
+        houses=houses,
+        lines=tuple(tuple(home[unit] for unit in team) for team in teams),
+        units=tuple(teams),
+        busy=tuple(lines[number].cells.get("when_busy", "") for number in sorted(lines)),
+        needed=needed,
+        class_name=row.cells.get("class_name", ""),
+    )
 
 
-def _periods(table: _Table, hours: Mapping[str, str]) -> tuple[Period, ...]:
+def _periods(path: Path, hours: Mapping[str, str]) -> tuple[Period, ...]:
     """The periods of the cards."""
     found = []
     for name, words in hours.items():
         try:
             listed: list[Any] = [hour for part in words.split(",") for hour in parse_hours(part)]
         except ValueError as error:
-            raise InputError(f"{table.path}: column hours of {name}: expected {error}, got {words!r:.60}") from error
+            raise InputError(f"{path}: column hours of {name}: expected {error}, got {words!r:.60}") from error
         found.append(Period(name, tuple(listed)))
     if found and len({hour for one in found for hour in one.hours}) != sum(len(one.hours) for one in found):
-        raise InputError(f"{table.path}: column hours: expected every hour of the week in one period at most")
+        raise InputError(f"{path}: column hours: expected every hour of the week in one period at most")
     return tuple(found)
