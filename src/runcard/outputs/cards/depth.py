@@ -9,7 +9,7 @@ are few enough, else they come from one simulation in which all meet the same in
 week has periods, exact costs are means over all incidents of the week, each period as if it lasted for ever.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from runcard.assess.steps import NO_STEPS, Steps
 from runcard.city.model import LATE
+from runcard.city.periods import ALWAYS
 from runcard.errors import InputError
 from runcard.interval import Interval
 from runcard.outputs.cards.book import CardBook
@@ -26,7 +27,7 @@ from runcard.plan.words import counted
 from runcard.policy.base import Policy
 from runcard.policy.run_card import RunCards
 from runcard.policy.solve import evaluate
-from runcard.simulate.engine import SimulationProgress, simulate_fleets
+from runcard.simulate.engine import simulate_fleets
 from runcard.simulate.result import ratio_interval
 
 DEPTHS: Final = (1, 2, 4, 8)
@@ -39,6 +40,10 @@ AT_ONCE_WORK: Final = 1 << 22
 """The same, up to which `runcard cards` measures without being asked for it: that takes no longer than the cards."""
 INCIDENTS: Final = 200_000
 """Of a simulation, where nothing else is said."""
+
+
+Measured = tuple[Interval, float | None, Interval | None]
+"""What is missed, the mean minutes and what is kept: see `DepthRow`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,17 +134,23 @@ def measure_depths(
         # A card has no more lines than there are ways to be short of units.
         depth = max(int((sets[kind].lines >= 0).sum(axis=1).max()) for sets in book.sets.values())
         depths = sorted({one for one in (*DEPTHS, 16) if one < depth} | {depth})
-        measure = _exact_table if is_exact(book, kind) else _simulated_table
-        tables.append(measure(book, kind, depths, _Work(incidents, seed, threads, steps)))
+        rivals = {
+            period: _rivals(sets[kind], book.fleets[period][kind].policy, depths) for period, sets in book.sets.items()
+        }
+        policy, exact = next(iter(rivals.values()))[-1].name, is_exact(book, kind)
+        cards = [(f"cards of {counted(depth, 'line')}", depth) for depth in depths]
+        last = (f"{policy}, looking at the state", None)
+        names = [("closest-first", None), ("fixed order of units", 0), *cards, last]
+        if exact:
+            num, measured = 0, _exactly(book, kind, rivals, threads, steps)
+        else:
+            num, measured = _simulated(book, kind, rivals, [name for name, _ in names], incidents, seed, threads, steps)
+        rows = [
+            DepthRow(name=name, depth=depth, missed=missed, minutes=minutes, kept=kept)
+            for (name, depth), (missed, minutes, kept) in zip(names, measured, strict=True)
+        ]
+        tables.append(DepthTable(kind=kind, policy=policy, exact=exact, incidents=num, rows=tuple(rows)))
     return tuple(tables)
-
-
-@dataclass(frozen=True)
-class _Work:
-    incidents: int
-    seed: int
-    threads: int | None
-    steps: Steps
 
 
 def _rivals(made: RunCards, policy: Policy, depths: Sequence[int]) -> list[Policy]:
@@ -149,81 +160,56 @@ def _rivals(made: RunCards, policy: Policy, depths: Sequence[int]) -> list[Polic
     return [closest, none, *(made.at_depth(depth) for depth in depths), policy]
 
 
-def _named(policy: str, depths: Sequence[int]) -> list[tuple[str, int | None]]:
-    cards = [(f"cards of {counted(depth, 'line')}", depth) for depth in depths]
-    return [("closest-first", None), ("fixed order of units", 0), *cards, (f"{policy}, looking at the state", None)]
-
-
-def _exact_table(book: CardBook, kind: str, depths: Sequence[int], work: _Work) -> DepthTable:
-    """Exact costs, with the incidents of each period as weights."""
-    found: list[list[Any]] = []
-    weights = []
-    for period, by_kind in book.sets.items():
-        fleet = book.fleets[period][kind]
-        rivals = _rivals(by_kind[kind], fleet.policy, depths)
-        results = []
-        for number, one in enumerate(rivals):
-            results.append(evaluate(one, problem=replace(fleet.problem, arrivals=None), threads=work.threads))
-            work.steps.part((number + 1) / len(rivals))
+def _exactly(
+    book: CardBook, kind: str, rivals: Mapping[str, Sequence[Policy]], threads: int | None, steps: Steps
+) -> list[Measured]:
+    """Exact means, with the incidents of each period as weights."""
+    found, weights = [], []
+    for period, policies in rivals.items():
+        problem, results = replace(book.fleets[period][kind].problem, arrivals=None), []
+        for number, policy in enumerate(policies):
+            results.append(evaluate(policy, problem=problem, threads=threads))
+            steps.part((number + 1) / len(policies))
         found.append(results)
         share = next((len(one.hours) for one in book.periods if one.name == period), 1)
-        weights.append(share * fleet.problem.total_incidents_per_day)
+        weights.append(share * problem.total_incidents_per_day)
 
-    def mean(number: int, of: Callable[[Any], float | None]) -> float | None:
-        values = [of(results[number]) for results in found]
-        return None if None in values else float(np.average(np.array(values, np.float64), weights=weights))
+    def mean(name: str) -> list[Any]:
+        """A number of each rival; None where it is not known."""
+        values = [[getattr(result, name) for result in results] for results in zip(*found, strict=True)]
+        return [None if None in own else float(np.average(own, weights=weights)) for own in values]
 
-    costs = [mean(number, lambda one: one.cost) or 0.0 for number in range(len(found[0]))]
-    gain, policy = costs[0] - costs[-1], book.fleets[next(iter(book.sets))][kind].policy.name
-    rows = []
-    for number, (name, depth) in enumerate(_named(policy, depths)):
-        missed = mean(number, lambda one: one.late_fraction) or 0.0
-        kept = (costs[0] - costs[number]) / gain if gain > 1e-6 * costs[0] else None
-        rows.append(
-            DepthRow(
-                name=name,
-                depth=depth,
-                missed=Interval(missed, missed, missed),
-                minutes=mean(number, lambda one: one.mean_response_minutes),
-                kept=None if kept is None else Interval(kept, kept, kept),
-            )
-        )
-    return DepthTable(kind=kind, policy=policy, exact=True, incidents=0, rows=tuple(rows))
+    costs, missed, minutes = mean("cost"), mean("late_fraction"), mean("mean_response_minutes")
+    gain = costs[0] - costs[-1]
+    kept = [(costs[0] - cost) / gain if gain > 1e-6 * costs[0] else None for cost in costs]
+    return [
+        (Interval(late, late, late), first, None if part is None else Interval(part, part, part))
+        for late, first, part in zip(missed, minutes, kept, strict=True)
+    ]
 
 
-def _simulated_table(book: CardBook, kind: str, depths: Sequence[int], work: _Work) -> DepthTable:
-    """Costs counted in a simulation of the city, with intervals of paired differences."""
+def _simulated(
+    book: CardBook, kind: str, rivals: Mapping[str, Sequence[Policy]], names: Sequence[str], incidents: int, seed: int,
+    threads: int | None, steps: Steps,
+) -> tuple[int, list[Measured]]:  # fmt: skip
+    """How many incidents were simulated in the city, and means with intervals of paired differences."""
     if book.city is None:
         raise InputError("expected a policy file that holds its city to simulate cards: solve it again")
-    city = book.city.of_kind(kind)
-    by_period = [_rivals(sets[kind], book.fleets[period][kind].policy, depths) for period, sets in book.sets.items()]
-    policy = by_period[0][-1].name
-    rivals = [fleet_of(policy) for policy in by_period[0]]
-    if book.periods:
-        if len(book.periods) < len(book.city.periods):
-            raise InputError("expected the cards of every period to measure them: leave out --period, or --measure")
-        rivals = [fleet_of(*policies, periods=book.periods) for policies in zip(*by_period, strict=True)]
-
-    def told(progress: SimulationProgress) -> None:
-        work.steps.part(min(1.0, progress.part))
-
-    names = [name for name, _ in _named(policy, depths)]
+    if book.periods and len(book.periods) < len(book.city.periods):
+        raise InputError("expected the cards of every period to measure them: leave out --period, or --measure")
+    fleets = [fleet_of(*own, periods=book.periods or (ALWAYS,)) for own in zip(*rivals.values(), strict=True)]
     found = simulate_fleets(
-        city, rivals, incidents=work.incidents, seed=work.seed, names=names, threads=work.threads, progress=told
-    )
+        book.city.of_kind(kind), fleets, incidents=incidents, seed=seed, names=names, threads=threads,
+        progress=lambda progress: steps.part(min(1.0, progress.part)),
+    )  # fmt: skip
     closest, best = found.policies[0].misses, found.policies[-1].misses
     gain = closest.weights - best.weights
     sure = closest.fewer_in(best).low > 0.0 and book.objective == LATE
-    rows = [
-        DepthRow(
-            name=name,
-            depth=depth,
-            missed=one.missed,
-            minutes=one.minutes("first_mean").value,
-            kept=ratio_interval(closest.weights - one.misses.weights, gain) if sure else None,
+    return found.policies[0].num_incidents, [
+        (
+            one.missed,
+            one.minutes("first_mean").value,
+            ratio_interval(closest.weights - one.misses.weights, gain) if sure else None,
         )
-        for (name, depth), one in zip(_named(policy, depths), found.policies, strict=True)
+        for one in found.policies
     ]
-    return DepthTable(
-        kind=kind, policy=policy, exact=False, incidents=found.policies[0].num_incidents, rows=tuple(rows)
-    )
