@@ -14,7 +14,8 @@ from runcard.table import Table
 def print_lateness(spot: Spot, classes: Sequence[ClassLateness], *, top: int) -> None:
     """Print P(late) of the best teams at a node, for each of its incident classes."""
     console, node_id = make_console(), spot.node_id
-    _print_lines([spot.words] if spot.words else [])
+    if spot.words:
+        console.print(spot.words)
     for number, one in enumerate(classes, start=1):
         of_several = f" (incident class {number} of {len(classes)})" if len(classes) > 1 and not one.kind else ""
         console.print(f"{node_id}{of_several}: {class_line(one)}", style="bold")
@@ -23,35 +24,24 @@ def print_lateness(spot: Spot, classes: Sequence[ClassLateness], *, top: int) ->
             console.print(f"The first {top} of {len(one.teams)} teams; --top shows more.")
 
 
-def _print_lines(lines: Sequence[str]) -> None:
-    """Print sentences, each on a line of its own."""
-    if lines:
-        make_console().print(*lines, sep="\n")
-
-
-def _print_reasons(explanation: Explanation) -> None:
-    """Print why a team goes, some more of what it does, and what else could be sent."""
-    console = make_console()
-    console.print(*explanation.reasons, *explanation.notes, sep="\n")
-    if explanation.decision.alternatives:
-        console.print(decision_table(explanation))
-        console.print(explanation.price_words)
-        if explanation.truck_words:
-            console.print(f"Price of each truck that goes, alone: {explanation.truck_words}.")
-
-
 def print_answer(answer: Answer) -> None:
     """Print which units to send, and for each kind why, which standards they meet, and what else could be sent."""
     console, kinds = make_console(), explained(answer)
     if answer.period is not None:
         console.print(f"Period: {answer.period}")
     console.print(headline_of(answer, kinds), style="bold green")
-    _print_lines(answer.notes)
+    for note in answer.notes:
+        console.print(note)
     for one in kinds:
         if len(kinds) > 1:
             console.print()
             console.print(f"{one.kind}: {team_words(one.decision.team)}", style="bold")
-        _print_reasons(one)
+        console.print(*one.reasons, *one.notes, sep="\n")
+        if one.decision.alternatives:
+            console.print(decision_table(one))
+            console.print(one.price_words)
+            if one.truck_words:
+                console.print(f"Price of each truck that goes, alone: {one.truck_words}.")
 
 
 def class_line(one: ClassLateness) -> str:

@@ -1,8 +1,6 @@
 """`runcard lateness` and `runcard decide`: P(late) of every team at a node, and which of them to send."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -90,15 +88,14 @@ def decide(
     as_json: AsJson = False,
 ) -> None:
     """Say which trucks to send, and why."""
-    from functools import partial
-
     from runcard.city.files import read_city
     from runcard.city.periods import parse_time
     from runcard.cli.show_cards import print_card_answer
     from runcard.cli.show_teams import print_answer
     from runcard.cli.terminal import print_json
+    from runcard.errors import InputError
     from runcard.outputs.cards.answer import decide_by_cards
-    from runcard.outputs.cards.csv_file import CARDS_ENDING, read_cards
+    from runcard.outputs.cards.csv_file import CARDS_ENDING, CardFile, read_cards
     from runcard.plan.file import load
     from runcard.plan.situation import Situation, units_said
 
@@ -107,21 +104,26 @@ def decide(
         raise typer.BadParameter(f"expected --idle or --busy, got {got}", param_hint="'--idle'")
     place, elsewhere = place_of(at, at_xy), moved_of(moved or [])
     hour = None if time is None else parse_time(time)
-    asked: Callable[..., Situation] = partial(
-        Situation, at=place, type=incident_type, moved=elsewhere, time=hour, row=row
-    )
-    words, what = (idle, "idle") if idle is not None else (str(busy), "busy")
-    if file.suffix.lower() == CARDS_ENDING:
-        _refuse_beside_cards(file, {"--at-xy": at_xy, "--from": moved, "--city": city})
-        cards = read_cards(file)
-        units = [*units_said(words, cards.capacity, what).elements()]
-        with _as_options():
-            answer_by_cards = decide_by_cards(cards, asked(**{what: units}))
-        print_card_answer(answer_by_cards, as_json=as_json)
-        return
-    plan = load(file, None if city is None else read_city(city))
-    with _as_options():
-        answer = plan.decide(asked(**{what: [*units_said(words, plan.capacity, what).elements()]}))
+    by_cards = file.suffix.lower() == CARDS_ENDING
+    for name, value in {"--at-xy": at_xy, "--from": moved, "--city": city}.items():
+        if by_cards and value:
+            raise InputError(
+                f"{file}: run cards are for areas, with every unit at home: expected no {name}; a policy file takes it"
+            )
+    source = read_cards(file) if by_cards else load(file, None if city is None else read_city(city))
+    units = {
+        what: [*units_said(words, source.capacity, what).elements()]
+        for what, words in (("idle", idle), ("busy", busy))
+        if words is not None
+    }
+    try:
+        situation = Situation(at=place, type=incident_type, moved=elsewhere, time=hour, row=row, **units)
+        if isinstance(source, CardFile):
+            print_card_answer(decide_by_cards(source, situation), as_json=as_json)
+            return
+        answer = source.decide(situation)
+    except InputError as error:  # the parts of a situation are options here
+        raise InputError(_PART.sub(r"\1--\2", str(error), count=1)) from error
     if as_json:
         print_json(answer.whole_document())
     else:
@@ -129,25 +131,3 @@ def decide(
 
 
 _PART: Final = re.compile(r"(^|: )((?:type|class|time): expected)")
-
-
-@contextmanager
-def _as_options() -> Iterator[None]:
-    """Name the parts of a situation in errors as the options that they come from."""
-    from runcard.errors import InputError
-
-    try:
-        yield
-    except InputError as error:
-        raise InputError(_PART.sub(r"\1--\2", str(error), count=1)) from error
-
-
-def _refuse_beside_cards(file: Path, given: Mapping[str, object]) -> None:
-    """Raise an error about options that a file of cards has no answer to."""
-    from runcard.errors import InputError
-
-    for name, value in given.items():
-        if value:
-            raise InputError(
-                f"{file}: run cards are for areas, with every unit at home: expected no {name}; a policy file takes it"
-            )

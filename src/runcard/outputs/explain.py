@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from runcard.city.conditions import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID, TRUCK
 from runcard.city.model import LATE, Objective, Standard
 from runcard.mdp.problem import is_standard
 from runcard.plan.answer import Answer, minutes_of, unit_prices
@@ -65,15 +65,6 @@ PHRASES: Final = {
 """By what is minimised; "standards" where several of them, or their weights, count."""
 
 
-class Arrival(NamedTuple):
-    """When the first and the last truck of a team are there, in minutes: the mean, and the 90th percentile."""
-
-    first_minutes: float
-    first_p90_minutes: float
-    last_minutes: float
-    last_p90_minutes: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
     """A decision and what it is compared with: the team that is best now, and that of closest-first."""
@@ -92,13 +83,11 @@ class Explanation:
     truck_prices: Mapping[str, float]
     """The price of each idle unit, or of one truck of each station that has an idle one."""
     objective: Objective = LATE
-    truck: str = "truck"
-    """What a truck is called: the kind of the units, where there are kinds."""
-    arrivals: Mapping[tuple[str, ...], Arrival] = field(default_factory=dict)
-    """When the trucks of each team that is named are there, where that is known."""
+    kind: str = TRUCK
+    arrivals: Mapping[tuple[str, ...], tuple[float, ...]] = field(default_factory=dict)
+    """When the trucks of each team that is named are there, where that is known: see `MINUTE_NAMES`."""
     of_standards: bool = False
     """Whether several standards, or their weights, count."""
-    kind: str = ""
     standards: tuple[tuple[Standard, float], ...] = ()
     """What counts, with the chance to miss it."""
 
@@ -112,7 +101,7 @@ class Explanation:
         """What to do, in one sentence."""
         team = self.decision.team
         if set(team) == {OUTSIDE_ID}:
-            return f"No {self.truck} is idle: {team_words(team)} must come to {self.place}."
+            return f"No {self.kind} is idle: {team_words(team)} must come to {self.place}."
         return f"Send {team_words(team)} to {self.place}."
 
     @property
@@ -151,14 +140,16 @@ class Explanation:
         """The chance to meet each standard, and when the units are there, in words, where that is known."""
         met = [f"{standard.rule}: {percent(1.0 - missed)}" for standard, missed in self.standards]
         words = [f"Chance to meet the standards: {'; '.join(met)}."] if met else []
-        known = self.arrivals.get(self.decision.team)
-        if known is None:
+        if self.decision.team not in self.arrivals:
             return words
-        first = f"after {known.first_minutes:.1f} min on average, 9 times of 10 in {known.first_p90_minutes:.1f} min"
+        first, first_p90, last, last_p90 = self.arrivals[self.decision.team]
+        there = f"after {first:.1f} min on average, 9 times of 10 in {first_p90:.1f} min"
         if len(self.decision.team) == 1:
-            return [*words, f"It is there {first}."]
-        last = f"after {known.last_minutes:.1f} min, 9 times of 10 in {known.last_p90_minutes:.1f} min"
-        return [*words, f"The first is there {first}; the last {last}."]
+            return [*words, f"It is there {there}."]
+        return [
+            *words,
+            f"The first is there {there}; the last after {last:.1f} min, 9 times of 10 in {last_p90:.1f} min.",
+        ]
 
     @property
     def price_words(self) -> str:
@@ -201,7 +192,7 @@ def explain(kind: KindDecision, place: str = "") -> Explanation:
     def named(option: AnyOption) -> AnyOption:
         return replace(option, team=fleet.unit_ids(option.team, kind.idle))
 
-    missed = fleet.chances(point, kind.decision)
+    missed, all_options = fleet.chances(point, kind.decision), (kind.decision, *kind.decision.alternatives)
     return Explanation(
         place=place or problem.point_ids[point] + class_words(problem, point),
         policy=fleet.policy.name,
@@ -212,24 +203,17 @@ def explain(kind: KindDecision, place: str = "") -> Explanation:
         num_teams=len(teams),
         truck_prices=unit_prices(kind),
         objective=problem.objective,
-        truck=fleet.kind,
         kind=fleet.kind,
-        arrivals=_arrivals(kind),
+        arrivals={
+            fleet.unit_ids(option.team, kind.idle): tuple(
+                float(number) for number in known.values() if number is not None
+            )
+            for option, known in zip(all_options, minutes_of(kind, every=True), strict=True)
+            if None not in known.values()
+        },
         of_standards=any(map(is_standard, problem.measures)),
         standards=tuple(zip(fleet.standards_at(point), missed, strict=True)),
     )
-
-
-def _arrivals(kind: KindDecision) -> dict[tuple[str, ...], Arrival]:
-    """When the units of a decision and its alternatives are there, where the problem knows it."""
-    options, minutes = (kind.decision, *kind.decision.alternatives), minutes_of(kind, every=True)
-    return {
-        kind.fleet.unit_ids(option.team, kind.idle): Arrival(
-            *(number for number in known.values() if number is not None)
-        )
-        for option, known in zip(options, minutes, strict=True)
-        if None not in known.values()
-    }
 
 
 def headline_of(answer: Answer, kinds: Sequence[Explanation]) -> str:
