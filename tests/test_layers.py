@@ -13,7 +13,6 @@ SOURCE = Path(__file__).parents[1] / "src" / "runcard"
 RANKS = {
     "errors": -1,
     "interval": 0,
-    "page": 0,
     "table": 0,
     "memory": 0,
     "output_file": 2,
@@ -21,6 +20,7 @@ RANKS = {
     "city": 1,
     "response": 2,
     "mdp": 3,
+    "page": 3,
     "policy": 4,
     "plan": 5,
     "simulate": 6,

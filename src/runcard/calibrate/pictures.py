@@ -1,38 +1,20 @@
 """The pictures of a fit, each as one `<svg>` element to stand in a page."""
 
-import re
 import warnings
 from collections.abc import Callable
-from html import escape
-from io import StringIO
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from runcard.calibrate.goodness import QUANTILES, Goodness
 from runcard.errors import MissingExtraError
+from runcard.page.picture import LOOK_IN_PAGE, svg_element
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-INK: Final = "#1b2631"
 COLOURS: Final = ("#1f77b4", "#d9822b", "#2e8b57", "#8e44ad", "#b03a2e", "#5b6672")
-LOOK: Final[dict[Any, Any]] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "runcard",
-    "text.parse_math": False,  # names may have dollar signs
-    "font.size": 9.5,
-    "font.family": "sans-serif",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#d9dce0",
-    "grid.linewidth": 0.7,
-    "legend.frameon": False,
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
-}
 WIDTH_INCHES, HEIGHT_INCHES = 4.6, 4.0
 
 CAPTIONS: Final = {
@@ -60,22 +42,13 @@ def pictures(goodness: Goodness) -> dict[str, str]:
     except ImportError as error:
         raise MissingExtraError("the page of a fit", "matplotlib", "report") from error
     found = {}
-    with style.context(["default", LOOK]), warnings.catch_warnings():
+    with style.context(["default", LOOK_IN_PAGE]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the reader's browser has the letters that are missing here
         for name, draw in _DRAWINGS.items():
             figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
             if draw(figure.add_subplot(), goodness):
-                content = StringIO()
-                figure.savefig(content, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
-                found[name] = _inline(content.getvalue(), name)
+                found[name] = svg_element(figure, name=name, label=CAPTIONS[name])
     return found
-
-
-def _inline(document: str, name: str) -> str:
-    """The `<svg>` element of a document, with ids that no other picture has and a title that is read out."""
-    element = document[document.index("<svg ") :].strip()
-    named = re.sub(r'(\bid="|url\(#|href="#)', lambda found: f"{found[0]}{name}-", element)
-    return named.replace("<svg ", f'<svg role="img" aria-label="{escape(CAPTIONS[name])}" ', 1)
 
 
 def _diagonal(axes: "Axes", low: float, high: float) -> None:

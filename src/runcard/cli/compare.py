@@ -65,8 +65,8 @@ def compare(
     from runcard.cli.show_comparison import print_assessment, print_weights
     from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.curve import draw_curve
-    from runcard.outputs.map import check_picture_file
     from runcard.outputs.weights import compare_weights
+    from runcard.page.picture import check_picture_file
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, device=device)

@@ -46,7 +46,8 @@ def map_policies(
     from runcard.cli.progress import ShownSteps
     from runcard.cli.terminal import make_console
     from runcard.output_file import size_in_words
-    from runcard.outputs.map import check_picture_file, compared_policies, draw_map, path_of_kind, policies_to_draw
+    from runcard.outputs.map import compared_policies, draw_map, path_of_kind, policies_to_draw
+    from runcard.page.picture import check_picture_file
     from runcard.plan.file import load
     from runcard.plan.words import city_line, expected_one_of
     from runcard.policy.solve import evaluate

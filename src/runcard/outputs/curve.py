@@ -10,13 +10,13 @@ so that the shaded region is all that lies below one of them.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE, check_picture_file, write_picture
 from runcard.outputs.weights import WeightComparison, WeightResult
+from runcard.page.picture import LOOK, PALETTE, ROAD_COLOUR, check_picture_file, write_picture
 from runcard.plan.words import certainty
 
 if TYPE_CHECKING:
@@ -30,12 +30,6 @@ LINES: Final = tuple(zip((PALETTE[number] for number in (0, 6, 2, 4, 5, 1, 3)), 
 TOGETHER: Final = 0.025
 """Points of a line that are closer than this part of the picture share a label."""
 
-LOOK: Final[dict[Any, Any]] = (
-    STYLE
-    | dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color"), INK)
-    | {"axes.spines.top": False, "axes.spines.right": False, "font.size": 11.0}
-)
-
 
 def draw_curve(comparison: WeightComparison, path: Path) -> Path:
     """The file that now holds the curve of every policy, as .png, .svg or .pdf."""
@@ -48,7 +42,7 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
     from matplotlib import style
     from matplotlib.figure import Figure
 
-    with style.context(["default", LOOK]):
+    with style.context(["default", LOOK | {"font.size": 11.0}]):
         figure = Figure(figsize=(9.0, 6.0), layout="constrained", facecolor="white")
         axes = figure.subplots()
         for (policy, points), (colour, marker) in zip(comparison.curves.items(), LINES, strict=False):
@@ -74,7 +68,7 @@ def weight_figure(comparison: WeightComparison) -> "Figure":
         axes.set(xlabel="mean response, minutes", ylabel="late incidents, %")
         title = f"{comparison.city.name}\nWhat a shorter mean response costs in late incidents"
         axes.set_title(title, loc="left", fontweight="bold", fontsize=13, pad=10)
-        figure.legend(frameon=False, loc="outside right upper")
+        figure.legend(loc="outside right upper")
         words = "Numbers are weights: how many late incidents a minute of mean response counts as. 0 counts late only."
         if optimal:
             sure = certainty(optimal[0].fleet.cost.proven)

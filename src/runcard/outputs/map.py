@@ -7,8 +7,7 @@ unless the city has another objective.
 """
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Iterable, Sequence
 from math import ceil, inf, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,11 +18,10 @@ from runcard.assess.policy_choice import best_policy, exact_work, worse_note
 from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import Steps
 from runcard.city.model import City
-from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.evaluate import Evaluation
-from runcard.output_file import check_output_file, write_whole
 from runcard.outputs.areas import borders, box_around, free_spot, territories
 from runcard.outputs.panels import NOBODY, Drawing, Panel, area_colours, drawing_of, panels_of
+from runcard.page.picture import INK, STYLE, check_picture_file, write_picture
 from runcard.plan.words import article, misses
 from runcard.policy.base import Policy
 from runcard.policy.solve_options import SolveOptions
@@ -31,23 +29,6 @@ from runcard.policy.solve_options import SolveOptions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-PALETTE: Final = (
-    "#332288", "#DDCC77", "#117733", "#88CCEE", "#AA4499", "#999933", "#CC6677", "#44AA99", "#882255",
-)  # fmt: skip
-"""Paul Tol's muted colours: nine that can be told apart with any kind of colour vision."""
-ROAD_COLOUR: Final = "#D9DCE0"
-INK: Final = "#1B2631"
-
-STYLE: Final[dict[Any, Any]] = {"text.usetex": False, "text.parse_math": False, "svg.hashsalt": "runcard"}
-"""Names are words, even with a $ in them, and the ids inside an SVG file are the same every time."""
-
-METADATA: Final[Mapping[str, Mapping[str, Any]]] = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}
-"""What each format would say about when it was made and by what; left out, so that the same map is the same file."""
 
 MAPS_INCHES: Final = (16.0, 10.5)
 MAPS_SQUARE_INCHES: Final = 86.0
@@ -156,27 +137,6 @@ def draw_map(
     figure = map_figure(city, policies, results, incident_type)
     for path in paths:
         write_picture(figure, Path(path))
-
-
-def check_picture_file(path: Path, noun: str) -> None:
-    """Raise an error now if a picture could not be written after a long solve: a wrong name, or no matplotlib."""
-    if path.suffix[1:].lower() not in METADATA:
-        raise InputError(f"{path}: expected a {noun} to end in .{', .'.join(METADATA)}, got {path.suffix!r}")
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(f"the {noun}", "matplotlib", "report") from error
-    check_output_file(path)
-
-
-def write_picture(figure: "Figure", path: Path) -> Path:
-    """The file that now holds a figure, in the format of its name; the same figure is the same bytes."""
-    import matplotlib
-
-    content, ending = BytesIO(), path.suffix[1:].lower()
-    with matplotlib.rc_context(STYLE):
-        figure.savefig(content, format=ending, dpi=140, metadata=dict(METADATA[ending]))
-    return write_whole(path, content.getvalue())
 
 
 def path_of_kind(path: Path, kind: str, num_kinds: int) -> Path:

@@ -8,16 +8,18 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _FOLDER: Final = files("runcard.page")
 
 
 def page_of(template: str, *, map_data: Mapping[str, Any] | None = None, **values: Any) -> str:
     """The text of a page: a template of this folder with its values, and the script of the map where it has one."""
+    from markupsafe import Markup
+
     has_map = map_data is not None
     return (
         _templates()
@@ -32,8 +34,10 @@ def page_of(template: str, *, map_data: Mapping[str, Any] | None = None, **value
 
 
 @cache
-def _templates() -> Environment:
+def _templates() -> "Environment":
     """All templates: every text in them is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # which take a while to import
+
     return Environment(
         loader=PackageLoader("runcard", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,

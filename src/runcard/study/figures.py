@@ -5,10 +5,7 @@ and a marker each, the same in every figure. The same rows give the same bytes: 
 content and the name of the experiment, and nothing says when it was drawn.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
-from io import StringIO
 from itertools import product
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +15,8 @@ import numpy as np
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.map import INK, PALETTE, ROAD_COLOUR, STYLE
 from runcard.outputs.panels import Drawing, drawing_of
+from runcard.page.picture import INK, LOOK_IN_PAGE, PALETTE, ROAD_COLOUR, svg_element
 from runcard.simulate.result import interval_of
 from runcard.study.tables import HEADS, ExperimentResult, improvement, late_fractions
 from runcard.study.tasks import city_of, solved
@@ -41,20 +38,10 @@ POLICY_LOOKS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """By policy: a colour and a marker."""
 
-LOOK: Final[dict[Any, Any]] = STYLE | {
-    "svg.fonttype": "none",
-    "font.size": 9.5,
+LOOK: Final[dict[Any, Any]] = LOOK_IN_PAGE | {
     "axes.titlesize": 10.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": ROAD_COLOUR,
-    "grid.linewidth": 0.7,
-    "legend.frameon": False,
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
 }
 
 _CURVES: Final = (
@@ -89,25 +76,14 @@ def figure_svg(result: ExperimentResult) -> str:
     experiment = result.experiment
     if experiment.kind not in _DRAWINGS:
         raise InputError(f"expected the result of a figure, got {experiment.name}, which is a table")
-    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    content = StringIO()
     with style.context(["default", LOOK]):
-        figure = _DRAWINGS[experiment.kind](result)
-        figure.savefig(content, format="svg", metadata=nothing)
-    return _inline(content.getvalue(), name=experiment.name, title=experiment.title)
+        return svg_element(_DRAWINGS[experiment.kind](result), name=experiment.name, label=experiment.title)
 
 
 def look_of(shared_delay: float) -> tuple[str, str, str]:
     """What a shared delay is called, such as "with correlation", and its colour and marker."""
     known = {0.0: ("without correlation", PALETTE[0], "o"), 1.0: ("with correlation", PALETTE[6], "s")}
     return known.get(shared_delay, (f"shared delay {shared_delay:g}", PALETTE[4], "D"))
-
-
-def _inline(document: str, *, name: str, title: str) -> str:
-    """The `<svg>` element of a document, with ids that no other figure of the page has and a title that is read out."""
-    element = document[document.index("<svg ") :].strip()
-    named = re.sub(r'(\bid="|url\(#|href="#)', lambda found: f"{found[0]}{escape(name)}-", element)
-    return named.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
 
 
 def _panels(num_panels: int, *, height: float, x: str = "", y: str = "") -> tuple["Figure", list["Axes"]]:

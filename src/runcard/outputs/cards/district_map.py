@@ -10,7 +10,7 @@ from runcard.city.model import City
 from runcard.outputs.cards.print_rows import District
 from runcard.outputs.cards.print_table import POINTS, font_name
 from runcard.outputs.ground import ground_of
-from runcard.outputs.map import INK
+from runcard.page.picture import INK
 
 Floats = NDArray[np.float64]
 

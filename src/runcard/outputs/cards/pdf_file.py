@@ -37,7 +37,7 @@ from runcard.outputs.cards.print_table import (
     font_name,
     tables_of,
 )
-from runcard.outputs.map import INK
+from runcard.page.picture import INK
 from runcard.plan.words import counted
 
 TOP, BOTTOM = 0.3 * POINTS, 0.36 * POINTS

@@ -23,7 +23,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import Flowable, Table
 
 from runcard.outputs.cards.print_rows import PrintCell, PrintRow
-from runcard.outputs.map import INK
+from runcard.page.picture import INK
 
 POINTS: Final = 72.0
 PAGE: Final = (11.69 * POINTS, 8.27 * POINTS)

@@ -10,7 +10,7 @@ from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.csv_file import CARDS_ENDING, write_cards_csv
 from runcard.outputs.cards.depth import DepthTable
 from runcard.outputs.cards.xlsx_file import open_workbooks, write_cards_xlsx
-from runcard.outputs.map import check_picture_file
+from runcard.page.picture import check_picture_file
 from runcard.plan.plan import Plan
 
 ENDINGS: Final = (CARDS_ENDING, ".xlsx", ".pdf")
