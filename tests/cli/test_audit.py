@@ -12,10 +12,10 @@ from tests.service.audit.test_drift import decisions_of
 from runcard.service.audit import open_audit
 
 
-@pytest.fixture
-def log_file(tmp_path: Path) -> Path:
-    """A log of two months, the second of which drifts."""
-    path = tmp_path / "audit.db"
+@pytest.fixture(scope="module")
+def log_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of two months, the second of which drifts; nobody writes to it."""
+    path = tmp_path_factory.mktemp("log") / "audit.db"
     log = open_audit(str(path))
     rng = np.random.default_rng(9)
 
