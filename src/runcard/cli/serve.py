@@ -167,12 +167,11 @@ def _board_beside(audit: str) -> Path | None:
 
 def _say(policy: "LoadedPolicy", settings: "ServiceSettings", audit: str) -> None:
     """Print what is served, where, and what to know of it."""
-    from runcard.service.settings import zone_of
     from runcard.table import visible
 
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     print(visible(f"{policy.city.name}: {policy.method}, version {policy.version}, at http://{host}:{settings.port}"))
-    now = datetime.now(None if settings.time_zone is None else zone_of(settings.time_zone))
+    now = datetime.now(settings.zone)
     print(f"Clock of the city: {settings.time_zone or 'that of this machine'}, {now:%A %H:%M}")
     if settings.keys is None:
         print("There are no API keys: only this machine can ask. Make one with: runcard keys add NAME --role decide")

@@ -29,7 +29,7 @@ from runcard.service.documents import DecisionRequest
 from runcard.service.fallback import Fallback
 from runcard.service.policies import SLOW_SECONDS, LoadedPolicy, PolicyStore
 from runcard.service.problems import ProblemError
-from runcard.service.settings import ServiceSettings, zone_of
+from runcard.service.settings import ServiceSettings
 
 SLOW_THREADS: Final = 2
 FORGIVEN_AFTER: Final = 100
@@ -69,7 +69,7 @@ class Answerer:
 
     def __init__(self, settings: ServiceSettings, store: PolicyStore, board: Board, fallback: Fallback) -> None:
         self.store, self.board, self.fallback = store, board, fallback
-        self._zone = None if settings.time_zone is None else zone_of(settings.time_zone)
+        self._zone = settings.zone
         self._limit_seconds, self._most_waiting = settings.limit_ms / 1000.0, settings.most_waiting
         self._threads = ThreadPoolExecutor(SLOW_THREADS, thread_name_prefix="runcard-decide")
         self.waiting = 0

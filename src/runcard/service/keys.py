@@ -54,19 +54,14 @@ def hash_of(token: str) -> str:
     return sha256(token.encode()).hexdigest()
 
 
-def read_keys(path: Path) -> tuple[Key, ...]:
-    """The keys of a file; an InputError if it is not sound, or others could read it."""
+def read_keys(path: Path, *, closed: bool = True) -> tuple[Key, ...]:
+    """The keys of a file; an InputError if it is not sound, or others could read one that must be closed to them."""
     try:
-        if path.stat().st_mode & _closed_to(path) and os.name != "nt":
+        folder = os.environ.get("CREDENTIALS_DIRECTORY")
+        # A credential of systemd shows mode 0440, and yet only the service can reach it.
+        others = 0o037 if folder and path.resolve().is_relative_to(Path(folder).resolve()) else 0o077
+        if closed and path.stat().st_mode & others and os.name != "nt":
             raise InputError(f"{path}: expected keys that only their owner can read: chmod 600 {path}")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    return _keys_in(path)
-
-
-def _keys_in(path: Path) -> tuple[Key, ...]:
-    """The keys of a file, whoever can read it."""
-    try:
         document = json.loads(path.read_text(encoding="utf-8"))
         keys = tuple(Key(**one) for one in document["keys"])
     except OSError as error:
@@ -81,12 +76,6 @@ def _keys_in(path: Path) -> tuple[Key, ...]:
     if len({key.name for key in keys}) < len(keys):
         raise InputError(f"{path}: expected every name once")
     return keys
-
-
-def _closed_to(path: Path) -> int:
-    """Who may not read a file. A credential of systemd shows mode 0440, and yet only the service can reach it."""
-    folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    return 0o037 if folder and path.resolve().is_relative_to(Path(folder).resolve()) else 0o077
 
 
 def write_keys(path: Path, keys: Iterable[Key]) -> None:
@@ -166,7 +155,7 @@ class KeyRing:
             self._said = ""
             return found
         except InputError as error:
-            found = _keys_in(self._path)
+            found = read_keys(self._path, closed=False)
             self._say(f"keys can only be removed: {error}")
             return tuple(key for key in found if key in self._keys)
 

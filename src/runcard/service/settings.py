@@ -1,6 +1,7 @@
 """The settings of the service, checked where they are made."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -61,13 +62,12 @@ class ServiceSettings:
                 f"host {self.host}: expected a file of API keys (--keys) before the service is open to other machines; "
                 "without keys it serves this machine only (127.0.0.1)"
             )
-        if self.time_zone is not None:
-            zone_of(self.time_zone)
+        _ = self.zone  # it refuses what is none
 
-
-def zone_of(name: str) -> ZoneInfo:
-    """The time zone of that name."""
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, KeyError) as error:
-        raise InputError(f"expected a time zone such as America/Los_Angeles, got {name!r}") from error
+    @cached_property
+    def zone(self) -> ZoneInfo | None:
+        """The time zone of the city; None for that of this machine."""
+        try:
+            return None if self.time_zone is None else ZoneInfo(self.time_zone)
+        except (ValueError, OSError, KeyError) as error:
+            raise InputError(f"expected a time zone such as America/Los_Angeles, got {self.time_zone!r}") from error

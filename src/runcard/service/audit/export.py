@@ -57,8 +57,7 @@ COLUMNS: Final[Mapping[str, str]] = {
 """Every column with its type in Parquet."""
 
 ANSWERED: Final = ("answered_by", "fallback", "fallback_version")
-SCORED: Final = ("chance", "followed", "first_minutes", "counted_minutes", "met")
-ENDINGS: Final = (".csv", ".parquet", ".jsonl")
+SCORED: Final = ("kind", "chance", "followed", "first_minutes", "counted_minutes", "met")
 ROWS_AT_ONCE: Final = 500
 
 Row = dict[str, Any]
@@ -85,19 +84,15 @@ def rows_of(decision: Mapping[str, Any]) -> Iterator[Row]:
         same |= {"idle": units_cell(decision["idle"]), "moved": _moved_cell(decision["moved"])}
     for score in scores_of(decision):
         standard = score.standard
-        row = (
-            same
-            | {
-                "kind": score.kind,
-                "recommended": units_cell(score.units),
-                "standard": None if standard is None else standard.words,
-                "arrivals": None if standard is None else standard.arrivals,
-                "target_minutes": None if standard is None else standard.target_minutes,
-                "predicted_first_minutes": score.predicted_minutes,
-                "sent": None if score.sent is None else units_cell(score.sent),
-            }
-            | {name: getattr(score, name) for name in SCORED}
-        )
+        row = same | {name: getattr(score, name) for name in SCORED}
+        row |= {
+            "recommended": units_cell(score.units),
+            "standard": None if standard is None else standard.words,
+            "arrivals": None if standard is None else standard.arrivals,
+            "target_minutes": None if standard is None else standard.target_minutes,
+            "predicted_first_minutes": score.predicted_minutes,
+            "sent": None if score.sent is None else units_cell(score.sent),
+        }
         yield {name: row[name] for name in COLUMNS}
 
 
@@ -186,7 +181,7 @@ def write_parquet(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
 
 def export(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
     """The file that now holds the log, by its ending."""
-    writers = dict(zip(ENDINGS, (write_csv, write_parquet, write_json_lines), strict=True))
+    writers = {".csv": write_csv, ".parquet": write_parquet, ".jsonl": write_json_lines}
     if path.suffix.lower() not in writers:
         raise InputError(f"{path}: expected a name that ends in .csv, .parquet or .jsonl")
     return writers[path.suffix.lower()](decisions, path)

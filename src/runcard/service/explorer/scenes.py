@@ -3,7 +3,6 @@
 A scene is for one state: these units are busy, the others idle at home. Two policies are compared in it.
 """
 
-from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from math import isfinite
 from typing import Annotated, Any, Final
@@ -26,7 +25,6 @@ from runcard.service.explorer.logged import logged_day
 from runcard.service.fallback import chosen
 from runcard.service.parts import Parts
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy
-from runcard.service.settings import zone_of
 from runcard.simulate.incident_log import EARLIEST_YEAR, LATEST_YEAR
 
 Name = Annotated[str, Field(max_length=200)]
@@ -57,8 +55,7 @@ class Scenes:
     """What is drawn of the policies of a service."""
 
     def __init__(self, parts: Parts) -> None:
-        self._audit, self._store = parts.audit, parts.store
-        self._zone = None if parts.settings.time_zone is None else zone_of(parts.settings.time_zone)
+        self._audit, self._store, self._zone = parts.audit, parts.store, parts.settings.zone
         self._classes: dict[tuple[str, ...], Classes] = {}
         self._drawn: dict[int, Drawn] = {}
 
@@ -117,40 +114,32 @@ class Scenes:
         if period is not None and period not in names:
             raise InputError(f"period: expected one of {', '.join(dict.fromkeys(names)) or 'none'}, got {period!r}")
 
-    def _pairs(self, asked: SceneRequest) -> Iterator[Pair]:
-        """What each kind that a type of incident needs sends, under two policies."""
-        self._check_period(asked.period)
-        policies = self._store.get(asked.policy), self._store.get(asked.other or CLOSEST_FIRST)
-        own, other = (self._plan(one, asked.period) for one in policies)
-        of_type, idle = self._type(own, asked.type), own.idle_in(Situation(at="", busy=asked.busy))
-        drawn = self._of(policies[0])
-        for fleet in own.fleets:
-            points = points_of(fleet, of_type)
-            if points:
-                seen = drawn.policy.ground.seen_by(fleet)
-                standards = seen.standards_of(seen.demand[next(iter(points.values()))])
-                numbers = np.array([*points.values()])
-                scene, beside = (everywhere(one.fleet(fleet.kind), idle, numbers) for one in (own, other))
-                yield Pair(scene, beside, (*points,), (policies[0].name, policies[1].name), standards, drawn.names)
-
-    def _limits(self, policy: LoadedPolicy, asked: SceneRequest, pair: Pair) -> Classes:
-        """The classes of chances, the same for every state."""
-        of_type = pair.standards[0].type if pair.own.fleet.standards else ""
-        key = policy.version, policy.name, pair.kind, of_type, asked.period or ""
-        if key not in self._classes:
-            self._classes[key] = chance_classes(pair.own.fleet, of_type)
-        return self._classes[key]
-
     def scene(self, asked: SceneRequest) -> dict[str, Any]:
-        """Who goes to every area: layers for the map, by kind, what a unit costs later, and the means."""
-        policy, kinds, prices = self._store.get(asked.policy), [], dict[str, float]()
-        for pair in self._pairs(asked):
-            classes = self._limits(policy, asked, pair)
-            layers = pair.layers(self._serving.colours, classes)
+        """Who goes to every area under two policies: layers for the map, by kind, what a unit costs later, and means.
+
+        The classes of chances are the same in every state.
+        """
+        self._check_period(asked.period)
+        policy, beside = self._store.get(asked.policy), self._store.get(asked.other or CLOSEST_FIRST)
+        plan, other = (self._plan(one, asked.period) for one in (policy, beside))
+        of_type, idle = self._type(plan, asked.type), plan.idle_in(Situation(at="", busy=asked.busy))
+        titles, names, kinds, prices = (policy.name, beside.name), self._of(policy).names, [], dict[str, float]()
+        for fleet in plan.fleets:
+            points = points_of(fleet, of_type)
+            if not points:
+                continue
+            seen, numbers = policy.ground.seen_by(fleet), np.array([*points.values()])
+            standards = seen.standards_of(seen.demand[numbers[0]])
+            scene, compared = (everywhere(one.fleet(fleet.kind), idle, numbers) for one in (plan, other))
+            pair = Pair(scene, compared, tuple(points), titles, standards, names)
+            key = policy.version, policy.name, fleet.kind, of_type, asked.period or ""
+            if key not in self._classes:
+                self._classes[key] = chance_classes(fleet, of_type)
+            layers = pair.layers(self._serving.colours, self._classes[key])
             kinds.append(
                 {"kind": pair.kind, "areas": pair.areas, "lines": pair.lines(), "layers": layers} | pair.summary()
             )
-            if pair.own.fleet.policy.fixed_order is None:  # else it does not look at prices
+            if fleet.policy.fixed_order is None:  # else it does not look at prices
                 prices |= {unit: price for unit, price in unit_prices(pair.own).items() if isfinite(price)}
         return {"version": policy.version, "kinds": kinds, "prices": prices}
 
