@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +21,7 @@ from runcard.city.model import Unit
 from runcard.errors import InputError
 from runcard.output_file import check_output_file, write_whole
 from runcard.plan.ground import Ground
+from runcard.service.documents import UnitDocument
 
 IDLE: Final = "idle"
 OUT_OF_SERVICE: Final = "out_of_service"
@@ -31,32 +31,9 @@ QUEUE_LENGTH: Final = 256
 _log = logging.getLogger("runcard.service")
 
 
-@dataclass(frozen=True, kw_only=True)
-class UnitState:
-    """What a unit does."""
-
-    unit: Unit
-    status: str = IDLE
-    spot: Spot | None = None
-    """Where it is free, if not at home."""
-    since: datetime
-    told: bool = False
-    """Whether anybody has said so: a unit of which nobody has is taken as free."""
-
-    def document(self) -> dict[str, Any]:
-        """The same as plain values, ready for JSON."""
-        x, y = (self.spot.coordinates or (None, None)) if self.spot else (None, None)
-        return {
-            "unit": self.unit.unit_id,
-            "kind": self.unit.kind,
-            "station": self.unit.station_id,
-            "status": self.status,
-            "node": self.spot.node_id if self.spot else None,
-            "x": x,
-            "y": y,
-            "since": self.since.isoformat(),
-            "told": self.told,
-        }
+def document_of(state: UnitDocument) -> dict[str, Any]:
+    """What a unit does as plain values, ready for JSON."""
+    return state.model_dump() | {"since": state.since.isoformat()}
 
 
 class Listener:
@@ -86,7 +63,11 @@ class Board:
     def __init__(self, units: Iterable[Unit], *, version: int = 0) -> None:
         now = datetime.now(UTC)
         self.version = version
-        self.states = {unit.unit_id: UnitState(unit=unit, since=now) for unit in units}
+        home: dict[str, Any] = {"status": IDLE, "node": None, "x": None, "y": None, "since": now, "told": False}
+        self.states = {
+            unit.unit_id: UnitDocument(unit=unit.unit_id, kind=unit.kind, station=unit.station_id, **home)
+            for unit in units
+        }
         self.unit_ids = frozenset(self.states)
         self.listeners: set[Listener] = set()
         """One that was dropped is among them until it is gone."""
@@ -95,19 +76,26 @@ class Board:
     def _settle(self) -> None:
         """What answers need of the board, found once for each change."""
         idle = [one for one in self.states.values() if one.status == IDLE]
-        out = (one.unit.unit_id for one in self.states.values() if one.status == OUT_OF_SERVICE)
+        out = (one.unit for one in self.states.values() if one.status == OUT_OF_SERVICE)
         self.out_of_service: frozenset[str] = frozenset(out)
-        self.idle: frozenset[str] = frozenset(one.unit.unit_id for one in idle)
-        self.untold: frozenset[str] = frozenset(one.unit.unit_id for one in idle if not one.told)
+        self.idle: frozenset[str] = frozenset(one.unit for one in idle)
+        self.untold: frozenset[str] = frozenset(one.unit for one in idle if not one.told)
         self.moved: Mapping[str, Place] = {
-            one.unit.unit_id: one.spot.coordinates or one.spot.node_id for one in idle if one.spot is not None
+            one.unit: one.node if one.x is None or one.y is None else (one.x, one.y)
+            for one in idle
+            if one.node is not None
         }
 
-    def changed(self, unit_id: str, status: str, spot: Spot | None = None) -> UnitState:
-        """The state that a unit would have after a change."""
-        return replace(self.states[unit_id], status=status, spot=spot, since=datetime.now(UTC), told=True)
+    def changed(
+        self, unit_id: str, status: str, spot: Spot | None = None, *, since: datetime | None = None, told: bool = True
+    ) -> UnitDocument:
+        """What a unit would do after a change, at home or free in a spot."""
+        x, y = (spot.coordinates if spot else None) or (None, None)
+        node, since = spot.node_id if spot else None, since or datetime.now(UTC)
+        changes = {"status": status, "node": node, "x": x, "y": y, "since": since, "told": told}
+        return self.states[unit_id].model_copy(update=changes)
 
-    def set(self, *states: UnitState) -> dict[str, Any]:
+    def set(self, *states: UnitDocument) -> dict[str, Any]:
         """Change units, and tell everybody: of one unit what it does now, of several the whole board.
 
         The version grows even if nothing else did, because somebody said so.
@@ -116,21 +104,21 @@ class Board:
         self.version += 1
         change = self.document()
         if len(states) == 1:
-            change = {"board_version": self.version, "unit": states[0].document()}
+            change = {"board_version": self.version, "unit": document_of(states[0])}
         for listener in self.listeners:
             listener.offer(change)
         return change
 
-    def restore(self, *states: UnitState) -> None:
+    def restore(self, *states: UnitDocument) -> None:
         """Put back states that were kept."""
-        self.states |= {one.unit.unit_id: one for one in states}
+        self.states |= {one.unit: one for one in states}
         self._settle()
 
-    def document(self, *changes: UnitState) -> dict[str, Any]:
+    def document(self, *changes: UnitDocument) -> dict[str, Any]:
         """The whole board as plain values, ready for JSON; after changes, if some are given."""
-        states = self.states | {one.unit.unit_id: one for one in changes}
+        states = self.states | {one.unit: one for one in changes}
         version = self.version + bool(changes)
-        return {"board_version": version, "units": [one.document() for one in states.values()]}
+        return {"board_version": version, "units": [document_of(one) for one in states.values()]}
 
     def listen(self) -> Listener:
         """A new listener, to be discarded when it goes."""
@@ -188,7 +176,7 @@ def restore_board(board: Board, path: Path, ground: Ground) -> None:
     board.version = version
 
 
-def _state(board: Board, row: dict[str, Any], ground: Ground) -> UnitState | None:
+def _state(board: Board, row: dict[str, Any], ground: Ground) -> UnitDocument | None:
     """The state of a unit; None if the department no longer has it."""
     if row["unit"] not in board.unit_ids:
         _log.warning("the status board: %s is no unit of the roster any more", row["unit"])
@@ -199,5 +187,5 @@ def _state(board: Board, row: dict[str, Any], ground: Ground) -> UnitState | Non
     if row["node"] is not None:
         place = row["node"] if row["x"] is None else (float(row["x"]), float(row["y"]))
         spot = ground.spots.find(place, what=f"unit {row['unit']}")
-    unit, since = board.states[row["unit"]].unit, datetime.fromisoformat(row["since"])
-    return UnitState(unit=unit, status=row["status"], spot=spot, since=since, told=row.get("told") is True)
+    since = datetime.fromisoformat(row["since"])
+    return board.changed(row["unit"], row["status"], spot, since=since, told=row.get("told") is True)

@@ -13,7 +13,8 @@ from runcard.output_file import check_output_file
 from runcard.outputs.cards.book import CardBook
 from runcard.service.answers import Answerer
 from runcard.service.audit import AuditLog, open_audit
-from runcard.service.board import Board, UnitState, restore_board, save_board
+from runcard.service.board import Board, restore_board, save_board
+from runcard.service.documents import UnitDocument
 from runcard.service.fallback import Fallback
 from runcard.service.metrics import Metrics
 from runcard.service.policies import (
@@ -51,7 +52,7 @@ class Parts:
     board_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "board"))
     """What writes the file of the board: it waits behind nobody who reads the log."""
 
-    async def change_board(self, *states: UnitState) -> dict[str, Any]:
+    async def change_board(self, *states: UnitDocument) -> dict[str, Any]:
         """What everybody is told of a change, which is in the file of the board before anybody hears of it."""
         async with self.board_lock:
             if self.settings.board is not None:

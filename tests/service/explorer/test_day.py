@@ -12,8 +12,7 @@ from runcard.city import City, generate_grid
 from runcard.plan.plan import Plan, solve
 from runcard.plan.situation import Situation
 from runcard.service.audit.drift import find_drift
-from runcard.service.explorer.day import simulated_day, still_there, summary_of
-from runcard.service.explorer.logged import logged_day
+from runcard.service.explorer.day import logged_day, simulated_day, still_there, summary_of
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
 

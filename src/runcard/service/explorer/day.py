@@ -7,16 +7,24 @@ Kinds are simulated one after another over the same incidents.
 The model that policies are solved for draws the time that a unit is busy apart from its driving, so that a unit may be
 free before it is there. That is sound on average and nonsense to who watches: here a unit drives there, works and
 drives back, with the same mean (see the scenario).
+
+A day of the audit log is played back like a simulated one. Who went is what the outcome of a decision says, or what was
+advised where nobody said; what was late is what the drift of the log counts (`audit.scores`). The log does not know
+when units were free again: a unit counts as busy for the mean busy time of its kind after it was sent, and until it was
+there, but not beyond the next time that it was sent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
 
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
+from runcard.service.audit.scores import scores_of, times_of
 from runcard.simulate.engine import batch_key
 from runcard.simulate.kernels.day import advance, begin, send, week_hour_at
 from runcard.simulate.model import build_model
@@ -31,14 +39,14 @@ MOST_INCIDENTS: Final = 5000
 
 def simulated_day(city: City, plan: Plan, *, day: int = 0, seed: int = 1) -> list[dict[str, Any]]:
     """The incidents of a day, 0 for Monday, in the order of time, as `merged` has them."""
-    found: dict[int, dict[str, Any]] = {}
+    events: dict[int, dict[str, Any]] = {}
     for fleet in plan.fleets:
         if fleet.kind in city.kinds:
-            _simulate(city, fleet, day, seed, found)
-    return [found[number] for number in sorted(found)]
+            _simulate(city, fleet, day, seed, events)
+    return [events[number] for number in sorted(events)]
 
 
-def _simulate(city: City, fleet: Fleet, day: int, seed: int, found: dict[int, dict[str, Any]]) -> None:
+def _simulate(city: City, fleet: Fleet, day: int, seed: int, events: dict[int, dict[str, Any]]) -> None:
     """Add what one kind does to the incidents of a day."""
     model = build_model(city, read_scenario(SCENARIO), fleet.kind)
     state, start = new_state(model), MINUTES_PER_DAY * day
@@ -57,7 +65,10 @@ def _simulate(city: City, fleet: Fleet, day: int, seed: int, found: dict[int, di
         sent[: len(stations)] = stations[: len(sent)]
         send(model, state, sent)
         demand = city.demand[int(clock["point"])]
-        event = found.setdefault(number, _event(now - start, demand.node_id, demand.type))
+        event = events.setdefault(number, {
+            "minutes": round(now - start, 2), "area": demand.node_id, "type": demand.type, "units": list[Any](),
+            "outside": 0, "first_minutes": dict[str, float](), "late": False,
+        })  # fmt: skip
         event["late"] = event["late"] or bool(clock["late"])
         event["first_minutes"][fleet.kind] = round(float(clock["first"]), 2)
         event["outside"] += int(clock["outside"])
@@ -70,14 +81,6 @@ def _simulate(city: City, fleet: Fleet, day: int, seed: int, found: dict[int, di
             for one in state.sent[: int(point["needed"])]
             if one["truck"] >= 0
         ]
-
-
-def _event(minutes: float, area: str, incident_type: str) -> dict[str, Any]:
-    """An incident that nobody has gone to yet."""
-    return {
-        "minutes": round(minutes, 2), "area": area, "type": incident_type, "units": list[Any](), "outside": 0,
-        "first_minutes": dict[str, float](), "late": False,
-    }  # fmt: skip
 
 
 def still_there(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -99,3 +102,52 @@ def summary_of(events: list[dict[str, Any]]) -> Mapping[str, Any]:
         "unknown": sum(one["late"] is None for one in own),
         "first_minutes": means,
     }
+
+
+def logged_day(
+    decisions: Iterable[Mapping[str, Any]], city: City, kinds: Mapping[str, str], start: datetime
+) -> list[dict[str, Any]]:
+    """The incidents of some decisions with their outcomes, in minutes from `start` on; `kinds` is that of each unit."""
+    events = [_logged_event(one, start) for one in decisions]
+    events.sort(key=lambda one: one["minutes"])
+    given = city.busy_minutes
+    by_kind, mean_minutes = (given, city.mean_busy_minutes) if isinstance(given, Mapping) else ({}, given)
+    sent_next: dict[str, float] = {}
+    for event in reversed(events):
+        for unit in event["units"]:
+            name, back = unit["unit"], unit["back"]
+            if back is None:
+                busy_until = event["minutes"] + float(by_kind.get(kinds.get(name, ""), mean_minutes))
+                back = busy_until if unit["there"] is None else max(busy_until, unit["there"])
+            unit["back"] = round(min(back, sent_next.get(name, back)), 2)
+        sent_next |= {unit["unit"]: event["minutes"] for unit in event["units"]}
+    return events
+
+
+def _logged_event(decision: Mapping[str, Any], start: datetime) -> dict[str, Any]:
+    """One decision, with the outcome that counts."""
+    times = times_of(decision)
+    units = decision["team"] if times.units is None else times.units
+    sent = (times.sent - start).total_seconds() / 60.0
+    scores = list(scores_of(decision))
+    met = [score.met for score in scores if score.standard is not None]
+    return {
+        "minutes": round(sent, 2),
+        "area": decision.get("area") or decision["node"],
+        "type": decision.get("type", ""),
+        "units": [
+            {"unit": name, "there": _at(sent, times.arrived.get(name)), "back": _at(sent, times.cancelled.get(name))}
+            for name in units
+            if name != OUTSIDE_ID
+        ],
+        "outside": list(units).count(OUTSIDE_ID),
+        "first_minutes": {
+            score.kind: round(score.first_minutes, 2) for score in scores if score.first_minutes is not None
+        },
+        "late": True if False in met else None if None in met or not met else False,
+    }
+
+
+def _at(sent: float, after: float | None) -> float | None:
+    """A time of the day, from minutes after units were sent."""
+    return None if after is None else round(sent + after, 2)

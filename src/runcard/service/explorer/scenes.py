@@ -21,7 +21,6 @@ from runcard.plan.words import price_words
 from runcard.policy.options import team_ids
 from runcard.service.explorer.drawn import Drawn
 from runcard.service.explorer.layers import Pair, chance_classes, points_of
-from runcard.service.explorer.logged import logged_day
 from runcard.service.fallback import chosen
 from runcard.service.parts import Parts
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy
@@ -175,16 +174,16 @@ class Scenes:
 
     def playback(self, *, policy: str | None, day: int, seed: int, log_date: date | None) -> dict[str, Any]:
         """A simulated day, or one of the audit log."""
-        from runcard.service.explorer.day import simulated_day, still_there, summary_of  # it imports the simulation
+        from runcard.service.explorer import day as days  # it imports the simulation
 
         if log_date is None:
             chosen = self._store.get(policy)
-            events = still_there(simulated_day(chosen.city, chosen.plan, day=day, seed=seed))
-            return {"source": "simulated", "policy": chosen.name, "events": events, **summary_of(events)}
+            events = days.still_there(days.simulated_day(chosen.city, chosen.plan, day=day, seed=seed))
+            return {"source": "simulated", "policy": chosen.name, "events": events, **days.summary_of(events)}
         if not EARLIEST_YEAR <= log_date.year <= LATEST_YEAR:
             raise InputError(f"log_date: expected a year from {EARLIEST_YEAR} to {LATEST_YEAR}, got {log_date}")
         start = datetime.combine(log_date, datetime.min.time(), self._zone).astimezone(self._zone)
         kinds = {unit.unit_id: unit.kind for unit in self._store.serving.plan.units}
         decisions = self._audit.decisions(since=start, until=start + timedelta(days=1), limit=MOST_LOGGED)
-        events = logged_day(decisions, self._store.serving.city, kinds, start)
-        return {"source": "logged", "policy": None, "events": events, **summary_of(events)}
+        events = days.logged_day(decisions, self._store.serving.city, kinds, start)
+        return {"source": "logged", "policy": None, "events": events, **days.summary_of(events)}

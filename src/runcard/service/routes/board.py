@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
-from runcard.service.board import UnitState
+from runcard.service.board import document_of
 from runcard.service.documents import BoardDocument, BoardUpdate, UnitChange, UnitDocument, UnitUpdate
 from runcard.service.parts import Parts, parts_of
 from runcard.service.problems import ProblemError, refusals
@@ -32,7 +32,7 @@ async def read_unit(unit_id: str, request: Request) -> dict[str, Any]:
     """One unit of the board."""
     parts = parts_of(request)
     _check_unit(parts, unit_id)
-    return parts.board.states[unit_id].document()
+    return document_of(parts.board.states[unit_id])
 
 
 @router.put(
@@ -67,7 +67,7 @@ async def set_board(update: BoardUpdate, request: Request) -> dict[str, Any]:
     return parts.board.document()
 
 
-def _state(parts: Parts, unit_id: str, update: UnitUpdate) -> UnitState:
+def _state(parts: Parts, unit_id: str, update: UnitUpdate) -> UnitDocument:
     """What a unit does after an update."""
     spot = None
     if update.place is not None:

@@ -103,7 +103,7 @@ async def record_outcome(decision_id: str, outcome: OutcomeRequest, request: Req
     """
     parts = parts_of(request)
     found = await read_decision(decision_id, request)
-    kinds = {unit_id: state.unit.kind for unit_id, state in parts.board.states.items()}
+    kinds = {unit_id: state.kind for unit_id, state in parts.board.states.items()}
     document = outcome.model_dump(mode="json", exclude_none=True)
     checked = checked_outcome(
         document, kinds=kinds, decided=decision_time(found), now=datetime.now(UTC), before=found["outcomes"]
