@@ -5,6 +5,7 @@ import multiprocessing
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -161,21 +162,28 @@ def wrong_city(city: City) -> City:
     return replace(city, busy_minutes=-1.0)
 
 
-def executor(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+Map = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
+"""Does some work on each of some items, in order."""
+
+
+@contextmanager
+def executor() -> Iterator[Map]:
     """A `ProcessPoolExecutor`."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        yield from [future.result(timeout=120.0) for future in [pool.submit(work, item) for item in items]]
+        yield lambda work, items: [*pool.map(work, items, timeout=120.0)]
 
 
-def pool(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+@contextmanager
+def pool() -> Iterator[Map]:
     """A `multiprocessing.Pool`, which waited for ever for an error that could not be made again."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        yield from pool.map_async(work, items).get(timeout=120.0)
+        yield lambda work, items: pool.map_async(work, items).get(timeout=120.0)
 
 
-def jobs(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+@contextmanager
+def jobs() -> Iterator[Map]:
     """The processes of joblib, where larger arrays arrive as mapped files: here the costs."""
-    yield from joblib.Parallel(2, max_nbytes=1000)(joblib.delayed(work)(item) for item in items)
+    yield lambda work, items: joblib.Parallel(2, max_nbytes=1000)(joblib.delayed(work)(item) for item in items)
 
 
 @pytest.mark.slow
@@ -183,9 +191,10 @@ def jobs(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
 def test_other_processes_work_with_policies_and_report_mistakes(problem: DispatchProblem, workers: Any) -> None:
     """Policies go there and come back worth the same, and a `CityError` comes back with its faults."""
     policies = [runcard.solve_problem(problem, name) for name in ("closest-first", "optimal", "one-step-mean-field")]
-    for policy, (again, late) in zip(policies, workers(worth, policies), strict=True):
-        assert late == runcard.evaluate(policy).late_fraction
-        assert says_the_same(policy, again)
-    with pytest.raises(CityError) as caught:
-        list(workers(wrong_city, [CITY]))
+    with workers() as each:
+        for policy, (again, late) in zip(policies, each(worth, policies), strict=True):
+            assert late == runcard.evaluate(policy).late_fraction
+            assert says_the_same(policy, again)
+        with pytest.raises(CityError) as caught:
+            each(wrong_city, [CITY])
     assert caught.value.faults == ("expected busy_minutes > 0, got -1.0",)
