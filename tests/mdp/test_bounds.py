@@ -90,6 +90,19 @@ def test_every_load_of_a_city_converges(load: float) -> None:
     assert solution.lower <= closest.upper
 
 
+def test_bounds_are_not_close_while_the_residuals_of_a_level_are_not() -> None:
+    """States that almost never occur move no bound, but somebody decides in one: their residuals count as they are."""
+    problem = make_problem([1, 1, 1], [1], load=1e-6, seed=1)
+    total = problem.total_incidents_per_day
+    even = np.full(problem.num_trucks + 1, 0.5 * total)
+    uneven = even.copy()
+    uneven[0] += 0.1 * total  # no truck is idle
+    for highest, close in ((even, True), (uneven, False)):
+        bounds = problem.bounds(Residuals(even, highest, np.zeros(len(even))))
+        assert bounds.gap <= 1e-6 * bounds.upper
+        assert bounds.within(1e-6, total) is close
+
+
 def test_nothing_late_is_proven_to_be_nothing() -> None:
     """Where no team is ever late, what cannot be ruled out is far below anything that is."""
     solution = solve_optimal(make_problem([1, 2], [2, 1], cost=[0.0]))

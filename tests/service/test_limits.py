@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runcard.service import limits
+from runcard.service.keys import add_key
 from runcard.service.limits import Buckets, Gate
 from runcard.service.metrics import Metrics
 from runcard.service.problems import MEDIA_TYPE, ProblemError
@@ -97,6 +99,33 @@ def test_a_bucket_fills_at_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
         now[0] = 0.1 * step + 1e-9
         assert buckets.take("a") == 0.0
         assert buckets.take("a") > 0.0
+
+
+def test_a_bucket_holds_no_more_than_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has asked for nothing for an hour may ask as much at once as anybody else."""
+    now = [0.0]
+    monkeypatch.setattr(limits.time, "monotonic", lambda: now[0])
+    buckets = Buckets(10.0)
+    assert buckets.take("a") == 0.0
+    now[0] = 3600.0
+    assert [buckets.take("a") == 0.0 for _ in range(11)] == [True] * 10 + [False]
+
+
+def test_no_more_clients_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses without end take no memory without end."""
+    monkeypatch.setattr(limits, "MOST_CLIENTS", 5)
+    buckets = Buckets(10.0)
+    for number in range(100):
+        assert buckets.take(str(number)) == 0.0
+        assert len(buckets._left) <= 5
+
+
+def test_keys_that_are_made_up_have_no_buckets_of_their_own(serve: Any, tmp_path: Path) -> None:
+    """Whoever tries a new key each time waits like one who tries the same one."""
+    add_key(tmp_path / "keys.json", "desk", "decide")
+    client = serve(keys=tmp_path / "keys.json", requests_per_second=0.001)
+    asked = [client.get("/v1/board", headers={"Authorization": f"Bearer rck_{number}"}) for number in range(3)]
+    assert [answer.status_code for answer in asked] == [401, 429, 429]
 
 
 def test_a_body_that_comes_too_slowly_is_given_up(policy_folder: Any) -> None:

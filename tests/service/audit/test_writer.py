@@ -117,6 +117,49 @@ def test_closing_writes_what_waits() -> None:
     assert written == 30
 
 
+def test_any_error_of_a_write_is_known_until_one_succeeds() -> None:
+    """Whether the log works is asked for by who looks after the service: also a fault of ours is a failure of it."""
+    wrong: list[Exception] = []
+
+    def write(rows: Sequence[Row]) -> list[None]:
+        if wrong:
+            raise wrong[0]
+        return [None] * len(rows)
+
+    writer = GroupWriter(write)
+    for error in (AuditError("the disk is full"), ZeroDivisionError("a fault of ours")):
+        wrong[:] = [error]
+        with pytest.raises(AuditError):
+            asyncio.run(writer.put(ROW))
+        assert writer.failed
+        wrong.clear()
+        asyncio.run(writer.put(ROW))
+        assert not writer.failed
+    writer.close()
+
+
+def test_nothing_is_being_written_once_it_is_closed() -> None:
+    """Closing waits for the group that is on its way, and for those that wait: the file is closed after it."""
+    begun, written = threading.Event(), list[int]()
+
+    def write(rows: Sequence[Row]) -> list[None]:
+        begun.set()
+        time.sleep(0.05)
+        written.append(len(rows))
+        return [None] * len(rows)
+
+    async def two() -> None:
+        tasks = [asyncio.create_task(writer.put(ROW)) for _ in range(2)]
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        await asyncio.to_thread(writer.close)
+        assert sum(written) == 2
+        await asyncio.gather(*tasks)
+
+    writer = GroupWriter(write, most_in_batch=1)
+    asyncio.run(two())
+
+
 def test_many_records_are_few_transactions(tmp_path: Path) -> None:
     """Of 2,000 records that come 200 at a time, at least ten share a commit on average (the rate is a benchmark)."""
     log = open_audit(str(tmp_path / "audit.db"))
