@@ -239,3 +239,17 @@ def test_a_slow_fallback_or_one_of_another_city_is_refused(serve: Any, policy_fo
         serve(fallback=policy_folder / "optimal.policy")
     with pytest.raises(InputError, match="expected the city that is served"):
         serve(fallback=policy_folder / "plain.policy")
+
+
+def test_cards_of_another_city_are_refused(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
+    """Cards that name units which the department does not have would send nobody."""
+    path = write_cards_csv(make_book(load(policy_folder / "plain.policy")), tmp_path / "cards.csv")
+    with pytest.raises(InputError, match=r"expected the cards of .*, got the unit 's\d'"):
+        serve(fallback=path)
+
+
+def test_every_kind_of_a_fallback_is_quick(serve: Any, department_city: City, tmp_path: Path) -> None:
+    """A file that is quick for engines and slow for ladders is refused."""
+    path = solve(department_city, {"engine": "fixed-card", "ladder": "optimal"}).save(tmp_path / "half.policy")
+    with pytest.raises(InputError, match="expected a quick fallback"):
+        serve(fallback=path)

@@ -14,6 +14,7 @@ from runcard.city import City
 from runcard.errors import InputError, PolicyFileError
 from runcard.plan.file import save
 from runcard.plan.plan import Plan, solve
+from runcard.service import policies
 from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy
 
 ASKED = {"area": "n5", "type": "fire", "busy": ["E01"]}
@@ -139,6 +140,41 @@ def test_a_file_that_changes_on_disk_is_said(serve: Any, policy_folder: Path, tm
     assert client.post("/v1/decisions", json=ASKED).json()["answered_by"] == "fixed-card"
     path.unlink()
     assert client.get("/v1/policies").json()["policies"][0]["changed_on_disk"] is True
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its version would be that of another one than answers."""
+    path = Path(shutil.copy(policy_folder / "optimal.policy", tmp_path / "a.policy"))
+    read = policies.load
+
+    def load_and_change(path: Path) -> Plan:
+        plan = read(path)
+        shutil.copy(policy_folder / "cards.policy", path)
+        return plan
+
+    monkeypatch.setattr(policies, "load", load_and_change)
+    with pytest.raises(PolicyFileError, match="it changed while it was read"):
+        load_policy(path)
+
+
+def test_a_kept_swap_leads_to_no_other_folder(
+    serve: Any, policy_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever can write to the file that keeps a swap cannot let a policy answer from anywhere."""
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("optimal.policy", "cards.policy"):
+        shutil.copy(policy_folder / name, tmp_path / name)
+    first, options = str(tmp_path / "optimal.policy"), {"board": tmp_path / "board.json"}
+    client = serve(first, **options)
+    client.post("/v1/policies", json={"file": "cards.policy"})
+    end(client)
+    (tmp_path / "cards.policy").rename(tmp_path / "elsewhere" / "cards.policy")
+    kept = tmp_path / "board.policy.json"
+    kept.write_text(kept.read_text().replace("cards.policy", "elsewhere/cards.policy"))
+    assert serve(first, **options).get("/ready").json()["policy"]["name"] == "optimal"
+    assert "ANSWERS AGAIN" in caplog.text
 
 
 def test_links_out_of_the_folder_are_refused(serve: Any, policy_folder: Path, tmp_path: Path) -> None:

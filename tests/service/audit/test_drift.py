@@ -130,6 +130,26 @@ def test_only_what_can_be_compared_is() -> None:
     assert "5 of 25 standards could not be counted" in found.notes[1]
 
 
+def test_what_could_not_be_counted_is_a_part_of_each_incident_once() -> None:
+    """Where there are several months, the row of all months holds the same incidents again."""
+    rng = np.random.default_rng(5)
+    missing = decisions_of(rng, 1, 1)[0]
+    missing["outcomes"][0]["arrivals"] = {}
+    found = find_drift([*decisions_of(rng, 0, 20), *decisions_of(rng, 1, 20), *([missing] * 5)])
+    assert [row.incidents for row in found.rows] == [20, 20, 40]
+    assert "5 of 45 standards could not be counted" in found.notes[1]
+
+
+def test_predicted_minutes_are_those_of_all_or_of_none() -> None:
+    """The mean of some of them would stand beside that of all that were measured."""
+    log = decisions_of(np.random.default_rng(6), 0, 10)
+    assert find_drift(log).rows[0].predicted_minutes == 5.0
+    del log[0]["kinds"][0]["first_minutes"]
+    (row,) = find_drift(log).rows
+    assert row.predicted_minutes is None
+    assert row.first_minutes == pytest.approx(np.mean(_first_minutes(log)))
+
+
 def test_an_empty_log_says_so() -> None:
     """It neither fits nor drifts."""
     assert "nothing to compare yet" in find_drift([]).headline

@@ -136,6 +136,25 @@ def test_after_an_error_the_write_ahead_log_is_emptied_first(tmp_path: Path, mon
     log.close()
 
 
+def test_nothing_is_written_behind_what_may_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While somebody reads the write-ahead log after an error it cannot be emptied, so that nothing is acknowledged."""
+    path = tmp_path / "audit.db"
+    monkeypatch.setattr("runcard.service.audit.sqlite.BUSY_SECONDS", 0.05)
+    log = open_audit(str(path))
+    assert isinstance(log, SqliteLog)
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        record(log, 1)
+        log._drop()
+        with pytest.raises(AuditError, match="another process reads it while it is being repaired"):
+            record(log, 2)
+        reader.execute("COMMIT")
+    record(log, 3)
+    assert [one["decision_id"] for one in log.decisions()] == ["d1", "d3"]
+    log.close()
+
+
 def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     """Where the file may not grow, records are refused; where it may again, they are taken, by the same log."""
     path = tmp_path / "audit.db"
