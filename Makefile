@@ -24,8 +24,8 @@ setup: $(READY) ## Create .venv with everything in it
 demo: $(FRESH) ## Solve the built-in city: a table, maps and a report to open in a browser
 	@$(BIN)/runcard demo
 
-check: lint types $(FRESH) ## Lint, types and the quick tests: a minute or so, for the desk
-	$(BIN)/pytest -n $(WORKERS) --desk
+check: lint types $(FRESH) ## Lint, types and the first quick tests of each module: a minute or so, for the desk
+	$(BIN)/pytest -n $(WORKERS) --desk --most 4
 
 test: lint types browser database $(FRESH) ## Lint, types and the whole test suite
 	$(BIN)/pytest -n $(WORKERS)

@@ -2,10 +2,10 @@
 
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -13,6 +13,9 @@ from hypothesis import settings
 from tests.browser import browser, open_page, open_site  # noqa: F401, fixtures
 
 from runcard.city import City, read_city
+
+if TYPE_CHECKING:
+    from runcard.response.table import ResponseTable
 
 # The threads of OpenBLAS wait by counting, and take ten times as much processor as the small matrices here. Workers and
 # other processes have this from their start; what is loaded already (numpy with `-n 0`) keeps its threads.
@@ -26,6 +29,8 @@ settings.register_profile("runcard", deadline=None, print_blob=True)
 settings.load_profile("runcard")
 
 
+MOST_TABLES, MOST_BYTES = 200, 2**20
+"""How many response tables a worker keeps, and how large a kept one may be."""
 SECONDS = pytest.StashKey[float]()
 MOST_SECONDS = 1.0
 """Of processor that a test takes at the desk without being marked slow; twice that in the whole suite, which runs on
@@ -38,25 +43,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--desk` is the tier of `make check`."""
     words = "each test once, with its first parameters; none that is slow, or needs a browser or a database"
     parser.addoption("--desk", action="store_true", help=words)
+    parser.addoption("--most", type=int, metavar="N", help="with --desk: no more than the first N tests of a module")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the test of a minute that would come last: at the end one worker would wait for the other."""
     items.sort(key=lambda item: item.path.name != "test_wheel.py")
     if config.getoption("--desk"):
-        chosen = at_desk(items)
+        chosen = at_desk(items, config.getoption("--most"))
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
 
 
-def at_desk(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The first item of each test that is quick and needs nothing but this process; of golden cities every one."""
-    first: dict[object, pytest.Item] = {}
+def at_desk(items: list[pytest.Item], most: int | None = None) -> list[pytest.Item]:
+    """The first item of each test that is quick and needs nothing but this process; of golden cities every one.
+
+    With `most` those of so many tests of each module: the first ones say the most.
+    """
+    first: dict[tuple[str, object], pytest.Item] = {}
     for item in items:
         if not item.get_closest_marker("slow") and NOT_AT_DESK.isdisjoint(getattr(item, "fixturenames", ())):
             parameters = item.callspec.params if hasattr(item, "callspec") else {}
             first.setdefault((item.nodeid.partition("[")[0], parameters.get("golden")), item)
-    return [*first.values()]
+    if most is None:
+        return [*first.values()]
+    tests: dict[str, dict[str, None]] = {}
+    for test, _ in first:
+        tests.setdefault(test.partition("::")[0], {})[test] = None
+    some = {test for of_module in tests.values() for test in [*of_module][:most]}
+    return [item for (test, _), item in first.items() if test in some]
 
 
 def processor_seconds() -> float:
@@ -120,6 +135,33 @@ def golden(request: pytest.FixtureRequest) -> GoldenCity:
     """Each of the golden cities in turn."""
     folder: Path = request.param
     return GoldenCity(folder, read_city(folder), json.loads((folder / "answers.json").read_text()))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tables_once() -> Iterator[None]:
+    """Problems of equal cities share their response table, which is most of the work of many: tests use the same few.
+
+    What makes tables is tested by calling it, and not by way of a problem.
+    """
+    from runcard.mdp import from_city
+
+    make = from_city.response_table
+    known: dict[object, ResponseTable] = {}
+
+    def once(city: City, *, progress: Callable[[float], None] | None = None, **options: Any) -> "ResponseTable":
+        key = city, repr(options)
+        if key in known and progress is not None:
+            progress(1.0)
+        table = known.pop(key, None) or make(city, progress=progress, **options)
+        if table.p_late.nbytes < MOST_BYTES:
+            known[key] = table
+            for old in [*known][:-MOST_TABLES]:
+                del known[old]
+        return table
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(from_city, "response_table", once)
+        yield
 
 
 @pytest.fixture

@@ -75,3 +75,14 @@ def test_at_the_desk_each_quick_test_runs_once() -> None:
         items[f"a::golden[{city}]"].callspec = SimpleNamespace(params={"golden": city})
     chosen = conftest.at_desk([*items.values()])  # type: ignore[list-item]
     assert [item.nodeid for item in chosen] == ["a::one[1]", "b::one[1]", "a::two", "a::golden[x]", "a::golden[y]"]
+
+
+def test_at_the_desk_the_first_tests_of_each_module_say_the_most() -> None:
+    """So many of each module, golden cities all; and without a number every one."""
+    names = ("a::one", "a::golden[x]", "a::golden[y]", "a::two", "b::one", "b::long", "b::two", "b::three")
+    items = [Item(*["slow"] * (name == "b::long"), nodeid=name) for name in names]
+    for item, city in zip(items[1:3], "xy", strict=True):
+        item.callspec = SimpleNamespace(params={"golden": city})
+    some = conftest.at_desk([*items], 2)  # type: ignore[list-item]
+    assert [item.nodeid for item in some] == ["a::one", "a::golden[x]", "a::golden[y]", "b::one", "b::two"]
+    assert len(conftest.at_desk([*items])) == 7  # type: ignore[list-item]
