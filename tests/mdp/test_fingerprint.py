@@ -106,3 +106,11 @@ def test_a_problem_that_was_changed_by_hand_is_another() -> None:
     assert busier.source is None
     assert busier.fingerprint != problem.fingerprint
     assert replace(busier).fingerprint == busier.fingerprint
+
+
+def test_what_a_problem_is_made_from_is_asked_anew() -> None:
+    """Of the same numbers with another source the fingerprint is another one, also after it was asked for."""
+    problem = dispatch_problem(CITY)
+    before = problem.fingerprint
+    assert problem.made_from(lambda: "another").fingerprint != before
+    assert problem.made_from(lambda: source_of(CITY)).fingerprint == before == problem.fingerprint

@@ -34,6 +34,18 @@ def test_two_trucks_that_go_together_by_hand(load: float) -> None:
     np.testing.assert_allclose(problem.levels.idle_distribution, weights / weights.sum(), rtol=1e-13)
 
 
+@each_seed(10)
+def test_weights_add_up_both_ends_of_every_change(seed: int) -> None:
+    """Rounding is weighed by w: the sizes of the values before and after each change of level, as often as it comes."""
+    levels = random_problem(seed).levels
+    sizes = np.random.default_rng(seed).random(levels.num_trucks + 1)
+    by_hand = 0.0
+    for n, chance in enumerate(levels.idle_distribution):
+        for m, rate in enumerate(levels.generator[n]):
+            by_hand += chance * rate * (sizes[n] + sizes[m]) if m != n else 0.0
+    assert levels.weights @ sizes == pytest.approx(by_hand, rel=1e-12)
+
+
 @pytest.mark.parametrize("load", [1e-9, 1e3])
 def test_loads_beyond_what_a_float_spans(load: float) -> None:
     """With 60 trucks at a load of a billionth or a thousand, the distribution is still one, without a warning."""

@@ -163,6 +163,18 @@ def test_the_tolerance_is_met_and_not_much_more(tolerance: float) -> None:
     assert tight.lower <= found.upper
 
 
+def test_it_gives_up_only_what_is_proven_to_be_above() -> None:
+    """Just above the optimum nothing is given up, though bounds begin far above it; below it, it ends early."""
+    problem = make_problem([1, 2, 1], [1, 2], load=0.5, seed=4)
+    exact = solve_optimal(problem)
+    kept = solve_optimal(problem, give_up_above=exact.upper * 1.001)
+    assert (kept.converged, kept.lower, kept.upper) == (True, exact.lower, exact.upper)
+    early = solve_optimal(problem, give_up_above=0.5 * exact.lower)
+    assert not early.converged
+    assert early.improvements < exact.improvements
+    assert 0.5 * exact.lower < early.lower <= exact.lower
+
+
 def test_progress_shows_the_bounds_closing() -> None:
     """Progress is told after every step, and the last one says what the solution says."""
     problem = make_problem([1, 2, 1, 2], [2, 3, 1, 2], load=0.8, seed=2)
