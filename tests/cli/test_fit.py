@@ -10,6 +10,11 @@ import pytest
 from tests.calibrate.cities import plain_city, road_city, true_city, true_plain_city
 from tests.cli.conftest import Run
 
+from runcard.calibrate.fit import Fit, fit_city
+from runcard.calibrate.goodness import Goodness, judge_fit
+from runcard.calibrate.log import read_log
+from runcard.calibrate.mapping import read_mapping
+from runcard.calibrate.page import fit_page
 from runcard.city import read_city, write_city
 from runcard.city.demo import demo_city
 from runcard.cli import main
@@ -26,6 +31,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = ["generate-log", str(folder / "truth"), "-o", str(folder / "calls.csv")]
     assert main([*made, "--incidents", "700", "--dirt", "0.1", "--seed", "3"]) == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def fit(folder: Path) -> tuple[Fit, Goodness, str]:
+    """The fit of the city to its log, the verdict and the page."""
+    fit = fit_city(read_city(folder / "city"), read_log(folder / "calls.csv", read_mapping("san-francisco")))
+    goodness = judge_fit(fit)
+    return fit, goodness, fit_page(fit, goodness, None)
+
+
+@pytest.fixture
+def fitted(fit: tuple[Fit, Goodness, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command does not fit again: for tests of what it writes where."""
+    for name, found in zip(("fit.fit_city", "goodness.judge_fit", "page.fit_page"), fit, strict=True):
+        monkeypatch.setattr(f"runcard.calibrate.{name}", lambda *_, found=found, **__: found)
 
 
 def arguments(folder: Path, *more: object) -> list[object]:
@@ -101,7 +121,7 @@ def test_json_has_everything(run: Run, folder: Path) -> None:
     assert sorted(entry.name for entry in folder.iterdir()) == ["calls.csv", "city", "truth"]
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("fitted")
 def test_a_city_is_not_overwritten_unasked(run: Run, folder: Path, tmp_path: Path) -> None:
     """A folder with a city is refused, or replaced with --overwrite; other folders are never touched."""
     out = write_city(plain_city(), tmp_path / "out")
@@ -119,7 +139,7 @@ def test_a_city_is_not_overwritten_unasked(run: Run, folder: Path, tmp_path: Pat
     assert (tmp_path / "other" / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("fitted")
 @pytest.mark.parametrize("stop", ["write_city", "written city", "fit.json", "fit.html", "rejected.csv"])
 def test_a_fit_that_is_stopped_leaves_nothing_half_written(
     run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: str

@@ -113,7 +113,7 @@ def test_raw_files_that_are_not_there_are_named(tmp_path: Path, capsys: pytest.C
 @pytest.mark.slow
 def test_its_report_is_small_and_drawn(built: Built, tmp_path: Path, open_page: OpenPage) -> None:
     """Every unit and area, in 5 MB; drawn in two seconds, without error or request."""
-    path = write_report(built.city, tmp_path / "report.html", fit=built.document, incidents=2000, quick=True)
+    path = write_report(built.city, tmp_path / "report.html", fit=built.document, incidents=400, quick=True)
     assert path.stat().st_size < 5_000_000
     text = path.read_text(encoding="utf-8")
     assert all(unit.unit_id in text for unit in built.city.units)

@@ -1,6 +1,7 @@
 """What changes change: against fresh comparisons, against reason, and against a simulation."""
 
 from dataclasses import replace
+from functools import cache
 from math import isnan
 from pathlib import Path
 
@@ -171,6 +172,13 @@ def test_areas_add_up_to_the_city() -> None:
     assert ranked == sorted(ranked, reverse=True)
 
 
+@cache
+def effect_of(case: int, incidents: int | None = None, seed: int = 1) -> Effect:
+    """The effect of one of the cases below, found once: exact, or simulated with so many incidents."""
+    city, changes = SIMULATED[case]
+    return find_effect(city, changes, incidents=incidents, seed=seed)
+
+
 SIMULATED: list[tuple[City, list[CityChange]]] = [
     (demo_city(), [Close("quayside")]),
     (demo_city(), [Add("engine", "old-a4"), Move("T01", "westend")]),
@@ -182,11 +190,9 @@ SIMULATED: list[tuple[City, list[CityChange]]] = [
 @pytest.mark.parametrize("case", range(len(SIMULATED)))
 def test_a_simulated_effect_agrees_with_the_exact_one(case: int) -> None:
     """Over three seeds: differences of the sum and of minutes lie in their intervals, but for one of twenty-odd."""
-    city, changes = SIMULATED[case]
-    exact = find_effect(city, changes)
-    outside = 0
+    exact, outside = effect_of(case), 0
     for seed in (1, 2, 3):
-        found = find_effect(city, changes, incidents=30_000, seed=seed)
+        found = effect_of(case, 30_000, seed)
         assert not found.exact
         for number in (0, 1):
             for of in ("missed", "per_year", "first_minutes"):
@@ -206,10 +212,9 @@ def test_a_simulated_effect_agrees_with_the_exact_one(case: int) -> None:
 @pytest.mark.parametrize("incidents", [5_000, 30_000])
 def test_intervals_of_areas_hold_the_exact_changes(case: int, incidents: int) -> None:
     """Nine in ten or more over three seeds, per incident and in a year; what is calculated has no width."""
-    city, changes = SIMULATED[case]
-    exact = {area.node_id: area for area in find_effect(city, changes).areas}
+    exact = {area.node_id: area for area in effect_of(case).areas}
     inside, in_a_year = [], []
-    areas = [area for seed in (11, 12, 13) for area in find_effect(city, changes, incidents=incidents, seed=seed).areas]
+    areas = [area for seed in (1, 2, 3) for area in effect_of(case, incidents, seed).areas]
     for area in areas:
         truth = exact[area.node_id]
         assert truth.half == truth.half_per_year == 0.0
