@@ -1,6 +1,7 @@
 """Situations and answers: however it is said who is free, where and when, the answer is the same one."""
 
 import json
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -53,6 +54,16 @@ def test_the_type_may_be_left_out_where_there_is_one() -> None:
     both = solve(grid_department(side=3, engines=3, ladders=1), "closest-first")
     with pytest.raises(InputError, match=r"type: expected one of several types of incidents \(fire, medical\)"):
         both.decide(Situation(at="n5"))
+
+
+def test_the_type_may_be_left_out_where_the_area_has_one() -> None:
+    """Another area may have several: there it is asked for."""
+    city = grid_department(side=3, engines=3, ladders=1)
+    demand = tuple(point for point in city.demand if (point.node_id, point.type) != ("n5", "medical"))
+    plan = solve(replace(city, demand=demand), "closest-first")
+    assert plan.decide(Situation(at="n5")).type == "fire"
+    with pytest.raises(InputError, match=r"type: expected one of several"):
+        plan.decide(Situation(at="n4"))
 
 
 def test_the_time_tells_the_period() -> None:

@@ -399,6 +399,13 @@ def test_words_that_do_not_fit_are_refused(saved: Path, about: dict[str, Any], m
         load_policy(saved)
 
 
+@pytest.mark.parametrize(("said", "proven"), [(True, True), (False, False), (..., False)])
+def test_nothing_is_proven_that_a_file_does_not_say(saved: Path, said: Any, proven: bool) -> None:
+    """Files of before do not say whether the errors of their chances are bounds: they may be estimated."""
+    rewrite(saved, about={"proven": said}, with_digest=True)
+    assert load_policy(saved).problem.proven is proven
+
+
 def test_a_policy_of_another_version_is_refused(problem: DispatchProblem, tmp_path: Path) -> None:
     """A whole file with a policy that this version does not know is refused, with the choices named."""
     policy = ValuePolicy(name="shortest-queue", problem=problem, value=np.zeros(35), certificate=None)

@@ -108,6 +108,17 @@ def test_values_that_rise_with_the_level_prove_nothing_by_levels_left_out(
     assert certify(climbed) <= optimum(problem)
 
 
+def test_costs_below_nothing_count_at_levels_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every team costs -10 every policy does, at whatever level: nothing above that is proven."""
+    monkeypatch.setattr(ascent, "RARE", 0.1)
+    problem = make_problem([1] * 6, [1, 2, 1], load=1.0, seed=1)
+    problem = with_cost(problem, np.where(np.isfinite(problem.cost), -10.0, np.inf))
+    climbed = Ascent(problem, find_neighbourhoods(problem, 3), 1)
+    climbed.values[:] = 0.0
+    assert climbed.values.shape[1] < 7
+    assert -10.001 < certify(climbed) <= -10.0
+
+
 def test_values_that_get_lost_on_the_way_do_not_lose_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was proven before values became no numbers stands."""
     problem = make_problem([1] * 5, [1, 2, 1, 2, 2], seed=1, load=0.3)
