@@ -108,7 +108,7 @@ class IndependentTrucks:
         position = np.argsort(self.order, axis=1)
         truck = np.argsort(position[:, station], axis=1, kind="stable")
         outside = np.broadcast_to(num_trucks + np.arange(self.num_outside), (problem.num_points, self.num_outside))
-        truck = np.concatenate([truck, outside], axis=1).astype(np.int64)
+        truck = np.ascontiguousarray(np.concatenate([truck, outside], axis=1), np.int64)
         station = np.concatenate([station, np.full(self.num_outside, -1)]).astype(np.int64)
         needed = problem.trucks_needed.tolist()
         depth = -(-min(truck.shape[1], NEAR_TRUCKS) // BLOCK) * BLOCK

@@ -82,7 +82,7 @@ class Finishes(NamedTuple):
 def finishes_of(teams: Teams, part: slice) -> Finishes:
     """The finishes of a part of the teams of a catalogue."""
     counts = teams.counts[part].astype(np.int64)
-    row, last = np.nonzero(counts)
+    row, last = map(np.ascontiguousarray, np.nonzero(counts))  # kernels are compiled for one layout
     team = row + part.start
     bit = np.int64(1) << np.arange(len(teams.trucks))
     whole = (counts > 0) @ bit

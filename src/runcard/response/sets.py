@@ -153,7 +153,7 @@ class Sets:
         every, weights, drawn = sets_of(len(shared), self.travel.laws.chance, num_sets, row)
         together = np.zeros((len(every), len(different)), np.bool_)
         together[:, shared] = every
-        return Together(together[:, where], np.isin(where, shared), weights, drawn)
+        return Together(np.ascontiguousarray(together[:, where]), np.isin(where, shared), weights, drawn)
 
     @property
     def _num_sets(self) -> int:
