@@ -25,10 +25,10 @@ demo: $(FRESH) ## Solve the built-in city: a table, maps and a report to open in
 	@$(BIN)/runcard demo
 
 check: lint types $(FRESH) ## Lint, types and the first quick tests of each module: a minute or so, for the desk
-	$(BIN)/pytest -n $(WORKERS) --desk --most 4
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --desk --most 4
 
 test: lint types browser database $(FRESH) ## Lint, types and the whole test suite
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The pages are tested in a real browser. Where it cannot be installed, those tests are skipped and say why.
 browser: ## Install Debian's chromium for the tests, where it is missing
