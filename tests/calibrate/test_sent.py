@@ -51,6 +51,12 @@ def test_incidents_that_do_not_count(log: Log) -> None:
     assert fit_sent(log, types, len(log.types))[0].num_incidents == 12
 
 
+def test_times_of_incidents_that_do_not_count(log: Log) -> None:
+    """They are in no mean, neither that of a type nor that of all."""
+    types = np.where(np.arange(len(log.incidents)) < 11, log.incidents["type"], -1)
+    assert [one.num_times for one in fit_busy(log, types, len(log.types))] == [22, 22]
+
+
 def test_busy_minutes(log: Log) -> None:
     """From dispatch until free, over those that say it: by kind, and by kind and type; few times are no number."""
     found = fit_busy(log, log.incidents["type"], len(log.types))

@@ -129,3 +129,12 @@ def test_rates_of_another_objective_keep_the_cost() -> None:
     problem = with_rates_of(dispatch_problem(city), city.in_period("day"))
     assert problem.objective == city.objective
     assert problem.fingerprint == dispatch_problem(city.in_period("day")).fingerprint
+
+
+def test_each_period_expects_its_part_of_the_decisions(grid: City, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is worth its work for a week of decisions may not be for those of a night."""
+    fleet, expected = solve(grid, "closest-first").fleet("truck"), list[float]()
+    monkeypatch.setattr(type(fleet.policy), "in_bulk", lambda _, decisions: expected.append(decisions))
+    fleet.in_bulk(1680.0)
+    assert expected == [10.0 * len(period.hours) for period in fleet.periods]
+    assert sum(expected) == pytest.approx(1680.0)

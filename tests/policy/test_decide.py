@@ -39,6 +39,15 @@ def policy(request: pytest.FixtureRequest) -> Policy:
     return solve_problem(mixed_problem(), request.param)
 
 
+def test_a_team_with_a_busy_truck_has_no_price(policy: Policy) -> None:
+    """It is refused, and named: its number would be read off a state that there is not."""
+    problem = policy.problem
+    team = problem.teams.number([0, 0])
+    assert np.isfinite(policy.prices(problem.trucks, [team])).all()
+    with pytest.raises(InputError, match=f"team {team}: expected its trucks to be idle"):
+        policy.prices(problem.trucks - np.array([1, 0, 0]), [team])
+
+
 def test_every_decision_is_the_best_of_all_teams(policy: Policy) -> None:
     """In every state and at every point the team, P(late), price and alternatives are those of a search by hand.
 

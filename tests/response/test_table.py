@@ -17,6 +17,7 @@ from tests.response.oracles import delta
 from runcard import dispatch_problem, evaluate, solve_problem
 from runcard.city import City, DemandPoint, Driving, Outside, generate_grid, read_city
 from runcard.errors import InputError, SizeError
+from runcard.response import table as table_module
 from runcard.response.routes import routes_to
 from runcard.response.table import ResponseTable, response_table
 from runcard.response.teams import Teams
@@ -244,6 +245,46 @@ def test_a_demand_point_without_incidents_has_a_table_too(make_city: Any) -> Non
     assert np.isfinite(response_table(with_quiet, points=[2]).p_late).all()
     table, without = response_table(with_quiet), response_table(city)
     np.testing.assert_allclose(table.p_late[: len(without.teams), :2], without.p_late, rtol=0, atol=1e-7)
+
+
+def test_what_is_stated_holds_for_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Needs of one and of two trucks have engines of their own: the larger error counts, and one estimate is enough."""
+    find = table_module.engine_for
+
+    class Worse:
+        """An engine whose errors are larger, and estimated."""
+
+        proven = False
+
+        def __init__(self, engine: Any) -> None:
+            self.engine = engine
+
+        def late(self, *given: Any) -> tuple[Any, float]:
+            """As the engine has them."""
+            late, error = self.engine.late(*given)
+            return late, error + 0.25
+
+        def means(self, *given: Any) -> tuple[Any, float]:
+            """As the engine has them."""
+            means, error = self.engine.means(*given)
+            return means, error + 0.5
+
+    city = generate_grid(side=3, num_stations=3, load=0.1, seed=1)
+    city = replace(city, demand=tuple(replace(point, trucks=1 + n % 2) for n, point in enumerate(city.demand)))
+    sure = response_table(city)
+    assert sure.proven
+    assert sure.late_error < 0.25
+    for worse in (1, 2):
+        monkeypatch.setattr(
+            table_module, "engine_for",
+            lambda travel, teams, needs, points, worse=worse: (
+                Worse(find(travel, teams, needs, points)) if needs.trucks[points].max() == worse
+                else find(travel, teams, needs, points)
+            ),
+        )  # fmt: skip
+        table = response_table(city)
+        assert not table.proven
+        assert (table.late_error >= 0.25, table.minutes_error >= 0.5) == (True, True)
 
 
 def test_progress_is_told(make_grid: Any) -> None:

@@ -239,6 +239,16 @@ def test_a_log_ends_the_episode(tmp_path: Path) -> None:
         env.step(0)
 
 
+def test_an_episode_that_ends_is_not_cut_too(tmp_path: Path) -> None:
+    """A log with as many incidents as an episode may have is over: there is nothing to go on with."""
+    city = CITIES["two"]
+    rows = [f"2015-01-06T{10 + n}:30:00,{city.demand[0].node_id}" for n in range(3)]
+    (tmp_path / "log.csv").write_text("\n".join(["time,node_id", *rows]))
+    env = DispatchEnv(city, Scenario("replay", log=tmp_path / "log.csv"), episode_incidents=3)
+    env.reset(seed=1)
+    assert [step[2:4] for step in play(env, first_team, 1)] == [(False, False), (False, False), (True, False)]
+
+
 def test_several_at_once() -> None:
     """A vector of environments of one city steps them together, each with a seed of its own and masks in one array."""
     city = CITIES["three"]

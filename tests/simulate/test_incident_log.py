@@ -94,6 +94,10 @@ FAULTS = {
         "2024-01-01T00:00,n1\n2024-01-01T00:00,n2\n2024-01-01T00:00:00,n1",
         "row 4: expected each incident once, got the same time and node as in row 2",
     ),
+    "unsorted later": (
+        "2024-01-01T00:00,n1\n2024-01-03T00:00,n1\n2024-01-02T00:00,n1",
+        "row 4: expected rows in the order of time, got 2024-01-02T00:00:00 after 2024-01-03T00:00:00",
+    ),
     "unknown node": ("2024-01-01T00:00,n1\n2024-01-01T00:01,Elm", "row 3: expected a node of demand.csv, got 'Elm'"),
     "misspelt node": ("2024-01-01T00:00,n 12", "row 2: expected a node of demand.csv, got 'n 12' (did you mean n12?)"),
     "no node": ("2024-01-01T00:00,", "row 2: expected a node of demand.csv, got ''"),

@@ -147,8 +147,12 @@ def test_every_minute_is_counted_once(name: str) -> None:
     city = small_city(load=0.5, num_stations=3, trucks_per_station=2)
     model, state = department(city, read_scenario(name))
     state.clock["measured_from"] = 200.0
-    for _ in steps(city, model, state):
-        pass
+    sent = np.zeros(len(state.trucks), np.int64)
+    for step in steps(city, model, state):
+        if step.left.clock["now"][0] >= 200.0:
+            sent += check_step(model, step)
+    assert sent.sum() > 0
+    assert np.array_equal(state.trucks["dispatches"], sent)
     finish(state)
     measured = float(state.clock["now"][0]) - 200.0
     assert state.idle_minutes.sum() == pytest.approx(measured, rel=1e-12)
