@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from runcard.city.model import City
 from runcard.mdp.evaluate import Evaluation
-from runcard.mdp.kernels.team_shares import card_shares, order_shares, table_shares, value_shares
+from runcard.mdp.kernels.team_shares import card_shares, table_shares, value_shares
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, ValueRule, checked_rule
+from runcard.mdp.rows import DecisionRule, TableRule, ValueRule, checked_rule
 from runcard.plan.plan import Plan
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate
@@ -78,8 +78,8 @@ def _add_shares(
 ) -> None:
     """Add what a rule sends in some states."""
     layout, teams, needed = problem.layout, problem.teams, problem.trucks_needed
-    if isinstance(rule, OrderRule):
-        order_shares(states, probability, layout.states, rule.order, needed, teams.number_of_code, share)
+    if isinstance(rule, TableRule):
+        table_shares(states, probability, rule.table, share)
     elif isinstance(rule, ValueRule):
         for num in np.unique(needed).tolist():
             points = np.flatnonzero(needed == num)
@@ -88,13 +88,11 @@ def _add_shares(
                 states, probability, layout.states, rule.value, teams.counts, teams.first_of_size, layout.offset, num,
                 points, cost, share,
             )  # fmt: skip
-    elif isinstance(rule, CardRule):
+    else:
         card_shares(
             states, probability, layout.states, rule.lines, rule.order, needed, layout.teams.mask,
             teams.number_of_code, share,
         )  # fmt: skip
-    else:
-        table_shares(states, probability, rule.table, share)
 
 
 def simulated_shares(

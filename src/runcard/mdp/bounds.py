@@ -34,11 +34,11 @@ residuals of level n, solve (Qφ)(n) + r(n) = g for φ and g, with φ(N) = 0.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats
 from runcard.mdp.levels import Levels
 
 HALF_STEP: Final = np.finfo(np.float64).eps / 2.0
@@ -93,16 +93,15 @@ def stalled(gaps: Sequence[float]) -> bool:
     return len(gaps) > STALL_STEPS and min(gaps[-STALL_STEPS:]) > 0.5 * min(gaps[:-STALL_STEPS])
 
 
-@dataclass(frozen=True, eq=False)
-class Residuals:
+class Residuals(NamedTuple):
     """The residuals of the states at each level [N + 1], g left out: the lowest, the highest, and the largest |h|.
 
     `unit` is how far each may be off because keys are whole numbers, as a cost rate like the residuals.
     """
 
-    lowest: NDArray[np.float64]
-    highest: NDArray[np.float64]
-    largest: NDArray[np.float64]
+    lowest: Floats
+    highest: Floats
+    largest: Floats
     unit: float = 0.0
 
     @classmethod
@@ -138,7 +137,7 @@ class Residuals:
             widest_level=float((self.highest - self.lowest).max()),
         )
 
-    def correction(self, generator: NDArray[np.float64]) -> NDArray[np.float64]:
+    def correction(self, generator: Floats) -> Floats:
         """[N + 1] φ: what to add to the values of each level so that the middle of its residuals is g."""
         equations = generator.copy()
         equations[:, -1] = -1.0  # φ(N) = 0 is known, and g is not

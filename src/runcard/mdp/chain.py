@@ -6,9 +6,7 @@ Values are swept until the bounds on g (see `bounds.py`) are well within the tol
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from runcard.mdp.arrays import Floats
 from runcard.mdp.backend import Backend, Rows, StateProbabilities, backend_for
 from runcard.mdp.bounds import stalled
 from runcard.mdp.problem import DispatchProblem
@@ -25,7 +23,7 @@ MAX_SWEEPS = 2000
 class PolicyValue:
     """The values of a policy: g in [lower, upper] per day, and h [states + padding], 0 with every truck idle."""
 
-    value: NDArray[np.float64]
+    value: Floats
     lower: float
     upper: float
     converged: bool
@@ -42,7 +40,7 @@ class Chain:
         self,
         measure: int | None = None,
         *,
-        start: NDArray[np.float64] | None = None,
+        start: Floats | None = None,
         tolerance: float = 1e-9,
         max_sweeps: int = MAX_SWEEPS,
         progress: Callable[[Progress], None] | None = None,
@@ -77,7 +75,7 @@ class Chain:
 def chain_of(
     problem: DispatchProblem,
     rule: DecisionRule,
-    measures: Sequence[NDArray[np.float64]] = (),
+    measures: Sequence[Floats] = (),
     *,
     threads: int | None = None,
     device: str = "auto",

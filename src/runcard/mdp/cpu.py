@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from runcard.mdp.arrays import Floats
+from runcard.mdp.arrays import Floats, frozen
 from runcard.mdp.backend import Improvement, StateProbabilities
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.extrapolate import extrapolated
-from runcard.mdp.kernels.order_rows import card_rows, order_rows, table_rows, team_use
+from runcard.mdp.kernels.order_rows import card_rows, table_rows, team_use
 from runcard.mdp.kernels.sweeps import (
     probability_sweep_down,
     probability_sweep_up,
@@ -33,15 +33,12 @@ from runcard.mdp.kernels.value_rows import value_rows
 from runcard.mdp.layout import VALUE_PADDING, Chunk, KeyedCosts
 from runcard.mdp.memory import BYTES_OF_ENTRY, bytes_of_rows, bytes_of_values, check_states
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, PolicyRows, ValueRule
+from runcard.mdp.rows import DecisionRule, PolicyRows, TableRule, ValueRule
 from runcard.memory import SMALL_BYTES, available_bytes
 from runcard.threads import checked_threads, run_each
 
 SMALL = 1 << 20
 """Problems of fewer states × demand points than this use keys of 64 bits throughout."""
-
-COARSE_UNITS = 64.0
-"""Keys of 32 bits are used while the bounds are at least this many of their units apart."""
 
 SWEEPS_PER_CHECK = 4
 """Sweeps of the probabilities between two looks at whether they still change."""
@@ -85,6 +82,7 @@ class CpuBackend:
     threads: int
     keeps_rows: bool = True
     """Whether the rows of a policy are kept between sweeps, or made again for each when memory is short."""
+    coarse_units: ClassVar[float] = 64.0
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:
@@ -95,11 +93,6 @@ class CpuBackend:
     def has_coarse(self) -> bool:
         """Whether `improve` is worth doing in coarse numbers first, as long as the bounds are far apart."""
         return self.problem.num_states * self.problem.num_points >= SMALL
-
-    @property
-    def coarse_units(self) -> float:
-        """Coarse numbers are used while the bounds are at least this many of their units apart."""
-        return COARSE_UNITS
 
     @property
     def sweeps_per_cycle(self) -> int:
@@ -135,20 +128,14 @@ class CpuBackend:
             rows = _trimmed(self._greedy_rows(chunk, rule.value, problem.layout.wide, wanted)[0])
             return rows._replace(cost=rows.measured[-1], measured=rows.measured[:-1], unit=0.0)
         rows = self._empty_rows(chunk, len(tables))
-        if isinstance(rule, OrderRule):
-            order_rows(
-                chunk.start, chunk.stop, problem.layout.states, rule.order, problem.trucks_needed,
-                problem.incidents_per_day, problem.teams.number_of_code, problem.cost, tables, rows,
-            )  # fmt: skip
-        elif isinstance(rule, CardRule):
+        if isinstance(rule, TableRule):
+            table_rows(rule.table[chunk.start : chunk.stop], problem.incidents_per_day, problem.cost, tables, rows)
+        else:
             layout = problem.layout
             card_rows(
                 chunk.start, chunk.stop, layout.states, rule.lines, rule.order, problem.trucks_needed,
                 problem.incidents_per_day, layout.teams.mask, problem.teams.number_of_code, problem.cost, tables, rows,
             )  # fmt: skip
-        else:
-            table = rule.table[chunk.start : chunk.stop]
-            table_rows(table, problem.incidents_per_day, problem.cost, tables, rows)
         return _trimmed(rows)
 
     def improve(self, value: Floats, *, coarse: bool = False, want_rows: bool = True) -> Improvement:
@@ -180,7 +167,7 @@ class CpuBackend:
         found = Residuals.none(self.problem.num_trucks, costs.unit)
         value_rows(
             chunk.start, chunk.stop, _seen(value), layout.states, layout.teams, costs, layout.cost, tables,
-            rows, found.lowest, found.highest, found.largest,
+            rows, found,
         )  # fmt: skip
         return rows, found
 
@@ -241,9 +228,8 @@ class CpuBackend:
             chunk, own = self.chunks[number], rows[number]
             found = Residuals.none(self.problem.num_trucks, own.unit if measure is None else 0.0)
             residual_sweep(
-                chunk.start, chunk.stop, _seen(value), layout.states, layout.offset, own, _rates(own, measure),
-                found.lowest, found.highest, found.largest,
-            )  # fmt: skip
+                chunk.start, chunk.stop, _seen(value), layout.states, layout.offset, own, _rates(own, measure), found
+            )
             return found
 
         return Residuals.over(run_each(of_chunk, range(len(self.chunks)), self.threads))
@@ -321,9 +307,7 @@ def _rates(rows: PolicyRows, measure: int | None) -> Floats:
 
 def _seen(value: Floats) -> Floats:
     """The values as a view that cannot be written to: kernels are compiled once for these, not twice."""
-    view = value.view()
-    view.flags.writeable = False
-    return view
+    return frozen(value.view())
 
 
 def _trimmed(rows: PolicyRows) -> PolicyRows:

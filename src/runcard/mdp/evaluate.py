@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import InputError
+from runcard.mdp.arrays import Floats
 from runcard.mdp.chain import MAX_SWEEPS, PolicyValue, chain_of
 from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem
@@ -47,17 +47,17 @@ class Evaluation:
     measures: Mapping[str, MeasureMean]
     """The mean of each measure of the problem."""
     incidents_per_day: float
-    dispatch_share: NDArray[np.float64]
+    dispatch_share: Floats
     """[I] share of all trucks sent that come from each station."""
     outside_share: float
     """Share of all trucks sent that come from outside."""
-    busy_fractions: NDArray[np.float64]
+    busy_fractions: Floats
     """[I] long-run fraction of time that a truck of the station is busy."""
-    idle_distribution: NDArray[np.float64]
+    idle_distribution: Floats
     """[N + 1] chance that n trucks are idle; the same for every policy."""
-    value: NDArray[np.float64]
+    value: Floats
     """[states + padding] relative values h of the cost, 0 with every truck idle."""
-    probability: NDArray[np.float64]
+    probability: Floats
     """[states] long-run probability of each state."""
     converged: bool
     seconds: float
@@ -103,7 +103,7 @@ def evaluate_rule(
     problem: DispatchProblem,
     rule: DecisionRule,
     *,
-    measures: Mapping[str, NDArray[np.float64]] | None = None,
+    measures: Mapping[str, Floats] | None = None,
     proven: Collection[str] = (P_LATE,),
     errors: Mapping[str, float] | None = None,
     tolerance: float = 1e-9,
@@ -162,7 +162,7 @@ def evaluate_rule(
     )
 
 
-def costs_by_state(problem: DispatchProblem, rule: DecisionRule, *, threads: int | None = None) -> NDArray[np.float64]:
+def costs_by_state(problem: DispatchProblem, rule: DecisionRule, *, threads: int | None = None) -> Floats:
     """[states] what the teams that a rule sends cost in a day, in each state."""
     backend = cpu_backend(problem, threads)
     rows, cost = backend.rows(rule), np.empty(problem.num_states)

@@ -9,7 +9,8 @@ the policy-free distribution of idle trucks, spread evenly over each level.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from runcard.mdp.arrays import Floats
 
 SAMPLE_STATES = 1 << 13
 """Enough states to find the weights of a small problem; of a large one, every LARGEST_STRIDE-th is looked at."""
@@ -18,7 +19,7 @@ LARGEST_STRIDE = 32
 LARGEST_WEIGHT = 1e4
 
 
-def extrapolated(iterates: Sequence[NDArray[np.float64]], state_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def extrapolated(iterates: Sequence[Floats], state_weights: Floats) -> Floats:
     """The extrapolated limit of at least three iterates, or the last one where that would amplify rounding errors."""
     # An odd stride visits every pattern of the low digits; a few thousand states pin down a few weights.
     stride = min(LARGEST_STRIDE, max(1, len(state_weights) // SAMPLE_STATES)) | 1
@@ -38,7 +39,7 @@ def extrapolated(iterates: Sequence[NDArray[np.float64]], state_weights: NDArray
     weights /= weights.sum()
     if not np.isfinite(weights).all() or np.abs(weights).max() > LARGEST_WEIGHT:
         return iterates[-1]
-    result: NDArray[np.float64] = weights[-1] * iterates[-1]
+    result: Floats = weights[-1] * iterates[-1]
     for weight, iterate in zip(weights[:-1], iterates[1:-1], strict=True):
         result += weight * iterate
     return result

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
 from runcard.errors import InputError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.layout import VALUE_PADDING, starts, strides
 from runcard.mdp.problem import DispatchProblem, fields_of
 from runcard.response.teams import Teams
@@ -23,21 +24,21 @@ from runcard.response.teams import Teams
 class Tables(NamedTuple):
     """The tables one after another, as the kernels see them."""
 
-    value: NDArray[np.float64]
-    first_value: NDArray[np.int64]
+    value: Floats
+    first_value: Ints
     """[G + 1] where each table begins in `value`."""
-    stride: NDArray[np.int64]
+    stride: Ints
     """[G, I] what a truck of each station adds to the state of a table; 0 if the table does not have the station."""
-    first_group: NDArray[np.int64]
+    first_group: Ints
     """[I + 1] where the tables of each station begin in `group`."""
-    group: NDArray[np.int64]
-    first_local: NDArray[np.int64]
+    group: Ints
+    first_local: Ints
     """[G + 1] where the teams of each table begin in `local_team`."""
-    local_team: NDArray[np.int64]
+    local_team: Ints
     """The number of each team of a table, smaller teams first."""
-    local_offset: NDArray[np.int64]
+    local_offset: Ints
     """What the team takes from the state of the table."""
-    local_parts: NDArray[np.int64]
+    local_parts: Ints
     """[, 2^k - 2] which teams of the table are part of the team (see `team_parts`), -1 where there are fewer."""
 
 
@@ -46,14 +47,16 @@ class FactoredValues:
     """The values h(f) = Σ_G H_G(f) of a problem."""
 
     problem: DispatchProblem
-    stations: tuple[NDArray[np.int64], ...]
+    stations: tuple[Ints, ...]
     """The stations of each table, in rising order."""
-    points: tuple[NDArray[np.int64], ...]
+    points: tuple[Ints, ...]
     """The demand points whose late incidents each table counts."""
-    value: NDArray[np.float64]
+    value: Floats
     """The tables one after another."""
-    busy: NDArray[np.float64]
+    busy: Floats
     """[I] the chance that a truck of each station is busy, in the steady state that the values belong to."""
+    by_state: ClassVar[None] = None
+    """There is no value of every state."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Its fields, for pickle and copy."""
@@ -77,7 +80,7 @@ class FactoredValues:
             **self._local_teams(stride),
         )
 
-    def _local_teams(self, stride: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    def _local_teams(self, stride: Ints) -> dict[str, Ints]:
         """The teams of each table, for `Tables`."""
         problem = self.problem
         lengths, teams, offsets, parts = [], [], [], []
@@ -95,19 +98,17 @@ class FactoredValues:
             "local_parts": np.concatenate(parts),
         }
 
-    def places(self, idle: NDArray[np.int64]) -> NDArray[np.int64]:
+    def places(self, idle: Ints) -> Ints:
         """[G] where the state `idle` [I] stands in each table."""
-        places: NDArray[np.int64] = self.tables.first_value[:-1] + self.tables.stride @ idle
-        return places
+        return np.asarray(self.tables.first_value[:-1] + self.tables.stride @ idle)
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices h(f-a) - h(f) of teams, by number, when `idle` [I] trucks are idle."""
         places = self.places(idle)
         taken = self.tables.stride @ self.problem.teams.counts[teams].T.astype(np.int64)
-        prices: NDArray[np.float64] = (self.value[places[:, None] - taken] - self.value[places][:, None]).sum(axis=0)
-        return prices
+        return np.asarray((self.value[places[:, None] - taken] - self.value[places][:, None]).sum(axis=0))
 
-    def local_prices(self, stations: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def local_prices(self, stations: Ints, teams: Ints) -> Floats:
         """[states, teams] the price of each team in each state of some stations, on the mean over all other trucks.
 
         `teams` [teams, stations] are trucks of those stations; where a team is not idle the price means nothing.
@@ -135,7 +136,7 @@ class FactoredValues:
                 prices[:, n] += mean[tuple(left.T)]
         return prices - total[:, None]
 
-    def every_state(self) -> NDArray[np.float64]:
+    def every_state(self) -> Floats:
         """[states + padding] h of every state of the department, where there are few enough; 0 with all idle."""
         trucks = self.problem.trucks
         total = np.zeros(tuple(trucks + 1))
@@ -145,10 +146,6 @@ class FactoredValues:
             total += self._table(g).reshape(shape)
         total -= total.flat[-1]
         return np.concatenate([total.ravel(), np.zeros(VALUE_PADDING)])
-
-    @property
-    def by_state(self) -> None:
-        """There is no value of every state."""
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The tables as named arrays, for a file."""
@@ -175,14 +172,13 @@ class FactoredValues:
                 raise InputError(f"expected {length} finite {name} for its tables, found {array.size}")
         return cls(problem, stations, points, value, busy)
 
-    def _table(self, g: int) -> NDArray[np.float64]:
+    def _table(self, g: int) -> Floats:
         """One table, with an axis for each of its stations."""
         first, last = self.tables.first_value[g : g + 2]
-        table: NDArray[np.float64] = self.value[first:last].reshape(self.problem.trucks[self.stations[g]] + 1)
-        return table
+        return np.asarray(self.value[first:last].reshape(self.problem.trucks[self.stations[g]] + 1))
 
 
-def _split(numbers: NDArray[Any], lengths: NDArray[Any], limit: int, *, least: int) -> tuple[NDArray[np.int64], ...]:
+def _split(numbers: NDArray[Any], lengths: NDArray[Any], limit: int, *, least: int) -> tuple[Ints, ...]:
     """The numbers of each table, at least so many and all of them from 0 to limit - 1."""
     whole = numbers.dtype == lengths.dtype == np.int64 and numbers.ndim == lengths.ndim == 1
     if not whole or len(lengths) == 0 or lengths.min() < least or lengths.sum() != len(numbers):
@@ -192,7 +188,7 @@ def _split(numbers: NDArray[Any], lengths: NDArray[Any], limit: int, *, least: i
     return tuple(np.split(numbers, np.cumsum(lengths)[:-1]))
 
 
-def team_parts(teams: Teams) -> NDArray[np.int64]:
+def team_parts(teams: Teams) -> Ints:
     """[T, 2^k - 2] the numbers of the parts of each team, -1 where there are fewer.
 
     A part is neither empty nor the whole team; smaller parts come first. Trucks of one station count apart: two of them
@@ -207,6 +203,6 @@ def team_parts(teams: Teams) -> NDArray[np.int64]:
     return found
 
 
-def local_idle(trucks: NDArray[np.int64]) -> NDArray[np.int64]:
+def local_idle(trucks: Ints) -> Ints:
     """[states, stations] the idle trucks of every state of stations with `trucks` trucks."""
     return np.ascontiguousarray(np.indices(tuple(trucks + 1)).reshape(len(trucks), -1).T)

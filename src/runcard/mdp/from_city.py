@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.mdp.arrays import Floats
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, DispatchProblem, standard_measure
@@ -102,7 +102,7 @@ def _class_names(city: City) -> tuple[str, ...]:
     return tuple(f"{name}, {rule}" if name else rule for name, rule in zip(names, rules, strict=True))
 
 
-def _weights(city: City, num: int) -> NDArray[np.float64]:
+def _weights(city: City, num: int) -> Floats:
     """[standard, J] how much the first standard of each demand point counts, the second, ...; 0 if there is none."""
     found = np.zeros((num, len(city.demand)))
     for j, point in enumerate(city.demand):
@@ -111,7 +111,7 @@ def _weights(city: City, num: int) -> NDArray[np.float64]:
     return found
 
 
-def _weighted(missed: Sequence[NDArray[np.float64]], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weighted(missed: Sequence[Floats], weights: Floats) -> Floats:
     """[T, J] the weighted sum of missed standards; inf where a team is too large."""
     allowed, total = np.isfinite(missed[0]), np.zeros_like(missed[0])
     for one, weight in zip(missed, weights, strict=True):

@@ -18,9 +18,9 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import NotConvergedError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.block_sum import BLOCK, SETS
 from runcard.mdp.kernels.independent import follow_order, lay_out_costs, num_sets
 from runcard.mdp.layout import starts
@@ -41,39 +41,39 @@ _WORST_GROWTH = 2.0
 class Walks(NamedTuple):
     """An order as the kernels see it; M = N + max k trucks, those from outside at the end."""
 
-    truck: NDArray[np.int64]
+    truck: Ints
     """[J, M] the trucks that each demand point asks, from the first to the last."""
-    station: NDArray[np.int64]
+    station: Ints
     """[M] the station of each truck; -1 outside."""
-    needed: NDArray[np.int64]
-    rate: NDArray[np.float64]
+    needed: Ints
+    rate: Floats
     """[J] k_j and λ_j."""
-    number_of_code: NDArray[np.int64]
+    number_of_code: Ints
     base: int
     """The number of each team, found by its code (see `Teams`)."""
-    cost: NDArray[np.float64]
+    cost: Floats
     """[T, J] P(late) of each team."""
     stop: float
     """The chance of going on at which a walk stops."""
     depth: int
     """The positions whose costs are laid out in `near_cost`, whole blocks."""
-    first_cost: NDArray[np.int64]
+    first_cost: Ints
     """[J + 1] where the costs of each demand point begin."""
-    active: NDArray[np.int64]
+    active: Ints
     """The demand points with incidents."""
-    near_cost: NDArray[np.float64]
+    near_cost: Floats
     """The costs of the teams of each demand point, by position (see `kernels.independent`)."""
 
 
 class Scratch(NamedTuple):
     """Room for the kernels to work in; one for each thread."""
 
-    odds: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    ratio: NDArray[np.float64]
-    products: NDArray[np.float64]
-    few: NDArray[np.float64]
-    positions: NDArray[np.int64]
+    odds: Floats
+    weight: Floats
+    ratio: Floats
+    products: Floats
+    few: Floats
+    positions: Ints
 
 
 def _costs_per_point(needed: int, depth: int) -> int:
@@ -86,12 +86,12 @@ class IndependentTrucks:
     """What the order [J, I] of each demand point asks and achieves under independent busy chances."""
 
     problem: DispatchProblem
-    order: NDArray[np.int64]
+    order: Ints
     stop: float = 1e-15
     """The chance of going on at which the walk of a demand point along its order stops."""
 
     @cached_property
-    def first_truck(self) -> NDArray[np.int64]:
+    def first_truck(self) -> Ints:
         """[I + 1] the first truck of each station."""
         return starts(self.problem.trucks)
 
@@ -133,32 +133,31 @@ class IndependentTrucks:
             np.empty(most, np.int64),
         )  # fmt: skip
 
-    def with_outside(self, busy: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_outside(self, busy: Floats) -> Floats:
         """[M] busy chances [N] followed by those of the trucks from outside, 0."""
         return np.concatenate([busy, np.zeros(self.num_outside)])
 
-    def asked_and_late(self, busy: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    def asked_and_late(self, busy: Floats) -> tuple[Floats, float]:
         """How often each truck is asked per day [N], and the late incidents per day, for busy chances [N]."""
         every = self.with_outside(busy)
         asked = np.zeros_like(every)
         late = follow_order(self.walks.active, self.walks, every, self.scratch(), asked)
         return asked[: self.problem.num_trucks], float(late)
 
-    def station_demand(self, busy: NDArray[np.float64]) -> NDArray[np.float64]:
+    def station_demand(self, busy: Floats) -> Floats:
         """[I] D_i: how often a truck of each station is asked per day, on the mean, when all have busy[i]."""
         asked, _ = self.asked_and_late(np.repeat(busy, self.problem.trucks))
-        demand: NDArray[np.float64] = np.add.reduceat(asked, self.first_truck[:-1]) / self.problem.trucks
-        return demand
+        return np.asarray(np.add.reduceat(asked, self.first_truck[:-1]) / self.problem.trucks)
 
-    def steady_busy(self) -> NDArray[np.float64]:
+    def steady_busy(self) -> Floats:
         """[I] the long-run busy chance of each truck of a station."""
         mu, total = self.problem.returns_per_day, self.problem.total_incidents_per_day
         # What the kernel leaves out of an asked rate may come and go from step to step.
         left_out = 10.0 * self.stop * total
         tiny = 1e-30 * total
         demand = self.station_demand(np.zeros(self.problem.num_stations))
-        points: list[NDArray[np.float64]] = []
-        steps: list[NDArray[np.float64]] = []
+        points: list[Floats] = []
+        steps: list[Floats] = []
         for _ in range(MAX_STEPS):
             found = self.station_demand(demand / (demand + mu))
             if (np.abs(found - demand) <= TOLERANCE * found + left_out).all():
@@ -175,7 +174,7 @@ class IndependentTrucks:
         )
 
 
-def _mixed(points: list[NDArray[np.float64]], steps: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _mixed(points: list[Floats], steps: list[Floats]) -> Floats:
     """The next point by Anderson's mixing: the last ones combined so that their steps cancel as far as they can."""
     following = points[-1] + steps[-1]
     if len(points) == 1:
@@ -183,6 +182,6 @@ def _mixed(points: list[NDArray[np.float64]], steps: list[NDArray[np.float64]]) 
     moves = np.diff(points, axis=0).T
     changes = np.diff(steps, axis=0).T
     weights, *_ = np.linalg.lstsq(changes, steps[-1], rcond=1e-10)
-    mixed: NDArray[np.float64] = following - (moves + changes) @ weights
+    mixed: Floats = following - (moves + changes) @ weights
     # A step of many orders of magnitude is an artefact of nearly equal steps.
     return np.clip(mixed, following - 2.0, following + 2.0)

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints, frozen
 from runcard.mdp.kernels.groups import GROUPS
 from runcard.mdp.levels import Levels
 from runcard.response.teams import Teams
@@ -49,10 +50,10 @@ class Chunk(NamedTuple):
 class StateLayout(NamedTuple):
     """The states: C_i, stride_i, the bits of each station in a mask and the first of them, μ."""
 
-    trucks: NDArray[np.int64]
-    stride: NDArray[np.int64]
-    bits: NDArray[np.int64]
-    first_bit: NDArray[np.int64]
+    trucks: Ints
+    stride: Ints
+    bits: Ints
+    first_bit: Ints
     returns_per_day: float
 
 
@@ -60,9 +61,9 @@ class TeamLayout(NamedTuple):
     """The teams: masks, the distance between f and f - a, and numbers by code."""
 
     mask: NDArray[np.uint64]
-    offset: NDArray[np.int64]
-    number_of_code: NDArray[np.int64]
-    by_group: NDArray[np.int64]
+    offset: Ints
+    number_of_code: Ints
+    by_group: Ints
     """[T] the teams of each size, group by group (see `packed_minimum`)."""
 
 
@@ -72,27 +73,27 @@ class KeyedCosts(NamedTuple):
     At the padding `rate` is 0 and `source` is -1.
     """
 
-    needed: NDArray[np.int64]
+    needed: Ints
     """[classes] trucks that the class needs."""
-    first_team: NDArray[np.int64]
-    last_team: NDArray[np.int64]
+    first_team: Ints
+    last_team: Ints
     """[classes] the teams of exactly that size are first_team..last_team-1."""
-    group_start: NDArray[np.int64]
+    group_start: Ints
     """[classes, groups + 1] where each group of the class begins among `TeamLayout.by_group`."""
-    first_point: NDArray[np.int64]
+    first_point: Ints
     """[classes + 1] where each class begins among the padded points."""
-    rate: NDArray[np.float64]
+    rate: Floats
     """[padded points] incidents per day."""
-    source: NDArray[np.int64]
+    source: Ints
     """[padded points] the demand point of the problem."""
-    total_rate: NDArray[np.float64]
+    total_rate: Floats
     """[classes] incidents per day."""
     key: NDArray[np.uint32] | NDArray[np.uint64]
     """[rows, tile] for each class, for each tile of its points, a row for each team of the class."""
-    first_row: NDArray[np.int64]
+    first_row: Ints
     """[classes + 1] the first row of each class."""
-    lowest: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    lowest: Floats
+    scale: Floats
     """[classes] units per unit of cost."""
     shift: int
 
@@ -102,17 +103,17 @@ class KeyedCosts(NamedTuple):
         return float((self.total_rate / self.scale).sum())
 
 
-def strides(trucks: NDArray[np.int64]) -> NDArray[np.int64]:
+def strides(trucks: Ints) -> Ints:
     """What an idle truck of each station adds to the number of a state; the last station counts ones."""
     return np.concatenate([np.cumprod((trucks + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
 
 
-def starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+def starts(sizes: Sequence[int] | Ints) -> Ints:
     """Where each of several parts of these sizes begins in one array, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def chunks_of(trucks: NDArray[np.int64]) -> tuple[Chunk, ...]:
+def chunks_of(trucks: Ints) -> tuple[Chunk, ...]:
     """Every chunk of the states of stations with `trucks` trucks, from the first state up."""
     radix = trucks + 1
     num_high, size = len(radix), 1
@@ -129,10 +130,10 @@ class Layout:
 
     catalogue: Teams
     levels: Levels
-    trucks: NDArray[np.int64]
-    incidents_per_day: NDArray[np.float64]
-    trucks_needed: NDArray[np.int64]
-    cost: NDArray[np.float64]
+    trucks: Ints
+    incidents_per_day: Floats
+    trucks_needed: Ints
+    cost: Floats
 
     @cached_property
     def chunks(self) -> tuple[Chunk, ...]:
@@ -152,11 +153,9 @@ class Layout:
         return StateLayout(self.trucks, strides(self.trucks), teams.bits, teams.first_bit, self.levels.returns_per_day)
 
     @cached_property
-    def offset(self) -> NDArray[np.int64]:
+    def offset(self) -> Ints:
         """[T] the distance between f and f - a of each team."""
-        offset: NDArray[np.int64] = self.catalogue.counts @ self.states.stride
-        offset.flags.writeable = False
-        return offset
+        return frozen(self.catalogue.counts @ self.states.stride)
 
     @cached_property
     def teams(self) -> TeamLayout:
@@ -165,7 +164,7 @@ class Layout:
         return TeamLayout(teams.masks, self.offset, teams.number_of_code, np.lexsort([self.group, teams.sizes]))
 
     @cached_property
-    def group(self) -> NDArray[np.int64]:
+    def group(self) -> Ints:
         """[T] the group of each team: which of the last three trucks it takes, if those are stations of one truck."""
         teams = self.catalogue.counts
         groups = np.zeros(len(teams), np.int64)
@@ -173,6 +172,12 @@ class Layout:
             for group in (3, 2, 1):
                 groups[teams[:, group - 4] > 0] = group
         return groups
+
+    def group_start(self, size: int) -> Ints:
+        """[groups + 1] where each group of the teams of a size begins among `TeamLayout.by_group`."""
+        part = self.catalogue.of_size(size)
+        groups = self.group[self.teams.by_group[part]]
+        return np.asarray(part.start + np.searchsorted(groups, np.arange(len(GROUPS) + 1)), np.int64)
 
     @cached_property
     def most_teams_per_state(self) -> int:
@@ -205,8 +210,7 @@ class Layout:
         for c, k in enumerate(needed):
             members, teams = np.flatnonzero(self.trucks_needed == k), slice(first_team[c], last_team[c])
             sources.append(np.concatenate([members, np.full(-len(members) % tile, -1)]))
-            groups = self.group[self.teams.by_group[teams]]
-            group_start.append(first_team[c] + np.searchsorted(groups, np.arange(len(GROUPS) + 1)))
+            group_start.append(self.group_start(int(k)))
             if num_teams[c] == 0:
                 continue
             # The padding has the costs of a point of its own class; its rate is zero.

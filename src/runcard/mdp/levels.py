@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+
+from runcard.mdp.arrays import Floats, Ints, frozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +25,13 @@ class Levels:
     """N."""
     returns_per_day: float
     """μ."""
-    needed: NDArray[np.int64]
+    needed: Ints
     """The numbers of trucks that incidents need, rising."""
-    rates: NDArray[np.float64]
+    rates: Floats
     """The incidents per day that need each."""
 
     @cached_property
-    def idle_distribution(self) -> NDArray[np.float64]:
+    def idle_distribution(self) -> Floats:
         """[N + 1] the long-run chance that n trucks are idle, under every policy."""
         num_trucks, needed = self.num_trucks, self.needed
         weights = np.zeros(num_trucks + 1)
@@ -43,12 +44,10 @@ class Levels:
             # At extreme loads the weights span more than a float holds; only their ratios matter.
             if weights[n] > 1e200:
                 weights /= weights[n]
-        distribution: NDArray[np.float64] = weights / weights.sum()
-        distribution.flags.writeable = False
-        return distribution
+        return frozen(weights / weights.sum())
 
     @cached_property
-    def generator(self) -> NDArray[np.float64]:
+    def generator(self) -> Floats:
         """[N + 1, N + 1] Q: the rates at which the number of idle trucks changes."""
         idle = np.arange(self.num_trucks + 1)
         generator = np.zeros((len(idle), len(idle)))
@@ -56,24 +55,20 @@ class Levels:
         for k, rate in zip(self.needed, self.rates, strict=True):
             generator[idle, idle - np.minimum(idle, k)] += rate
         generator[idle, idle] -= generator.sum(axis=1)
-        generator.flags.writeable = False
-        return generator
+        return frozen(generator)
 
     @cached_property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """[N + 1] w with w · L = Σ_n P(n) Σ_m q(n, m) (L(n) + L(m)), for any L; q are the rates between levels."""
         leaving = np.diag(self.generator)
         # Away from the diagonal the generator holds the rates; on it, less their sum.
-        weights: NDArray[np.float64] = self.idle_distribution @ self.generator - 2.0 * self.idle_distribution * leaving
-        weights.flags.writeable = False
-        return weights
+        return frozen(self.idle_distribution @ self.generator - 2.0 * self.idle_distribution * leaving)
 
     @cached_property
-    def arrivals(self) -> NDArray[np.float64]:
+    def arrivals(self) -> Floats:
         """[N + 1] how many times a day a dispatch leaves n trucks idle, those with none idle before left out."""
         arrivals = np.zeros(self.num_trucks + 1)
         idle = np.arange(1, self.num_trucks + 1)
         for k, rate in zip(self.needed, self.rates, strict=True):
             np.add.at(arrivals, idle - np.minimum(idle, k), self.idle_distribution[1:] * rate)
-        arrivals.flags.writeable = False
-        return arrivals
+        return frozen(arrivals)

@@ -25,9 +25,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import NotConvergedError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.factored import FactoredValues, local_idle
 from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.kernels.independent import follow_order
@@ -62,24 +62,24 @@ BATCH_STATES = 65536
 class Groups(NamedTuple):
     """The groups as the kernels see them. `stations` is padded with -1."""
 
-    stations: NDArray[np.int64]
+    stations: Ints
     """[G, W]"""
-    num_stations: NDArray[np.int64]
-    first_state: NDArray[np.int64]
+    num_stations: Ints
+    first_state: Ints
     """[G + 1] where the states of each group begin in `rates`."""
-    rates: NDArray[np.float64]
+    rates: Floats
     """[states of all groups, 1 + W] late incidents per day, and trucks per day from each station of the group."""
-    first_short: NDArray[np.int64]
+    first_short: Ints
     """[G + 1] where the states of each group that take from elsewhere begin in `short_state`."""
-    short_state: NDArray[np.int64]
-    first_entry: NDArray[np.int64]
+    short_state: Ints
+    first_entry: Ints
     """[short states + 1] where the stations that each takes from begin in `entry_station`."""
-    entry_station: NDArray[np.int64]
-    entry_taken: NDArray[np.float64]
+    entry_station: Ints
+    entry_taken: Floats
     """Trucks per day, while the stations are as idle as in the steady state."""
-    entry_scale: NDArray[np.float64]
+    entry_scale: Floats
     """1 / the chance that the station has an idle truck in the steady state."""
-    short_gain: NDArray[np.float64]
+    short_gain: Floats
     """[short states] the late incidents per day that trucks from elsewhere avoid in the steady state."""
     most_states: int
 
@@ -89,7 +89,7 @@ class MeanField:
     """The mean field of a problem whose incidents go along `order` [J, I] where they do not follow prices."""
 
     problem: DispatchProblem
-    order: NDArray[np.int64]
+    order: Ints
     local_states: int = LOCAL_STATES
     """A neighbourhood holds the stations that its points ask most often, as many as fit in this many states."""
 
@@ -99,21 +99,21 @@ class MeanField:
         return IndependentTrucks(self.problem, self.order)
 
     @cached_property
-    def busy(self) -> NDArray[np.float64]:
+    def busy(self) -> Floats:
         """[I] the steady busy chances along the order."""
         return self.independent.steady_busy()
 
     @cached_property
-    def members(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
+    def members(self) -> tuple[tuple[Ints, Ints], ...]:
         """The stations and the demand points of each group; points without incidents are in none."""
         alive = np.flatnonzero(self.problem.incidents_per_day > 0)
-        points_of: dict[tuple[int, ...], list[NDArray[np.int64]]] = {}
+        points_of: dict[tuple[int, ...], list[Ints]] = {}
         for first in np.unique(self.order[alive, 0]):
             points = alive[self.order[alive, 0] == first]
             points_of.setdefault(self._most_asked(points), []).append(points)
         return tuple((np.array(stations), np.concatenate(points)) for stations, points in points_of.items())
 
-    def _most_asked(self, points: NDArray[np.int64]) -> tuple[int, ...]:
+    def _most_asked(self, points: Ints) -> tuple[int, ...]:
         """The stations that points ask most often, as many as a neighbourhood holds, in rising order."""
         independent, trucks = self.independent, self.problem.trucks
         chance = independent.with_outside(np.repeat(self.busy, trucks))
@@ -177,7 +177,7 @@ class MeanField:
         width = max(len(stations) for stations, _ in self.members)
         padded = np.full((len(self.members), width), -1, np.int64)
         rates = []
-        shorts: list[tuple[int, int, NDArray[np.int64], NDArray[np.float64], float]] = []
+        shorts: list[tuple[int, int, Ints, Floats, float]] = []
         for g, (stations, points) in enumerate(self.members):
             padded[g, : len(stations)] = stations
             num_states = int(np.prod(problem.trucks[stations] + 1))
@@ -216,11 +216,11 @@ class MeanField:
 
     def _short_states(
         self,
-        stations: NDArray[np.int64],
-        points: NDArray[np.int64],
-        late: NDArray[np.float64],
-        taken: NDArray[np.float64],
-    ) -> list[tuple[int, NDArray[np.int64], NDArray[np.float64], float]]:
+        stations: Ints,
+        points: Ints,
+        late: Floats,
+        taken: Floats,
+    ) -> list[tuple[int, Ints, Floats, float]]:
         """The states with too few idle trucks, and what they take and avoid elsewhere.
 
         What they cost if nothing is idle elsewhere, and take here, is added to `late` and `taken`.
@@ -265,9 +265,7 @@ def _states_of_second(problem: DispatchProblem) -> int:
     return LARGER_STATES if groups * LARGER_STATES**2 <= PATH_STATES else LOCAL_STATES
 
 
-def _order_rank(
-    order: NDArray[np.int64], stations: NDArray[np.int64], points: NDArray[np.int64], local: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _order_rank(order: Ints, stations: Ints, points: Ints, local: Ints) -> Floats:
     """[teams, points] a number that is smallest for the idle team that comes first in the order of a point.
 
     The first k idle trucks in an order have the lexicographically smallest sorted positions; as digits of a number.

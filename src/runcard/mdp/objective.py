@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.check import objective_faults
 from runcard.city.model import Objective
 from runcard.errors import InputError
+from runcard.mdp.arrays import Floats
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 
 
-def cost_of(objective: Objective, measures: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+def cost_of(objective: Objective, measures: Mapping[str, Floats]) -> Floats:
     """[T, J] the cost of each team by its measures, +inf where P(late) is."""
     p_late = measures[P_LATE]
     if objective.minimise == "late":

@@ -9,11 +9,11 @@ it is mostly later. If it turns out to lie beyond the times that were looked at,
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runcard.mdp.evaluate import Evaluation
+from runcard.mdp.arrays import Floats
+from runcard.mdp.evaluate import MeasureMean
 from runcard.mdp.problem import DispatchProblem
-from runcard.response.arrivals import BEYOND, p90_of
+from runcard.response.arrivals import BEYOND, Arrivals, p90_of
 
 BELOW, ABOVE = 2, 3
 """How many times there are on either side of what is expected."""
@@ -22,10 +22,8 @@ Windows = Mapping[str, range]
 """For the first and the last truck: which of the times of `Arrivals` are looked at."""
 
 
-def expected_windows(problem: DispatchProblem, teams: Sequence[int]) -> Windows:
+def expected_windows(problem: DispatchProblem, arrivals: Arrivals, teams: Sequence[int]) -> Windows:
     """The times around the percentiles of incidents that get these teams [J]; of the first only if none needs two."""
-    arrivals = problem.arrivals
-    assert arrivals is not None
     shares, found = problem.incidents_per_day / problem.total_incidents_per_day, {}
     curves = {"first": arrivals.first_later, "last": arrivals.last_later}
     for which in ("first", "last") if problem.trucks_needed.max() > 1 else ("first",):
@@ -37,13 +35,12 @@ def expected_windows(problem: DispatchProblem, teams: Sequence[int]) -> Windows:
     return found
 
 
-def later_windows(problem: DispatchProblem, windows: Windows, evaluation: Evaluation) -> Windows | None:
-    """Other times to look at where a percentile lies beyond those; None if none does."""
-    assert problem.arrivals is not None
-    last, found = len(problem.arrivals.minutes), {}
+def later_windows(arrivals: Arrivals, windows: Windows, means: Mapping[str, MeasureMean]) -> Windows | None:
+    """Other times to look at where a percentile lies beyond those, given the means there; None if none does."""
+    last, found = len(arrivals.minutes), {}
     for which, places in windows.items():
         found[which] = places
-        lowest, highest = (evaluation.measures[_name(which, place)].mean for place in (places[0], places[-1]))
+        lowest, highest = (means[_name(which, place)].mean for place in (places[0], places[-1]))
         if highest > BEYOND and places.stop < last:
             found[which] = range(places.stop - 2, min(last, places.stop + 2 * len(places)))
         elif lowest <= BEYOND and places.start > 0:
@@ -51,27 +48,19 @@ def later_windows(problem: DispatchProblem, windows: Windows, evaluation: Evalua
     return None if found == windows else found
 
 
-def window_measures(problem: DispatchProblem, windows: Windows) -> dict[str, NDArray[np.float64]]:
+def window_measures(arrivals: Arrivals, windows: Windows) -> dict[str, Floats]:
     """[T, J] the measures at these times."""
-    arrivals = problem.arrivals
-    assert arrivals is not None
     return {_name(which, place): arrivals.later(which, place) for which, places in windows.items() for place in places}
 
 
-def percentiles(problem: DispatchProblem, windows: Windows, evaluation: Evaluation) -> dict[str, float]:
+def percentiles(arrivals: Arrivals, windows: Windows, means: Mapping[str, MeasureMean]) -> dict[str, float]:
     """The 90th percentile of the first and of the last arrival, given the means of the measures."""
-    assert problem.arrivals is not None
     found = {}
     for which, places in windows.items():
-        later = np.array([evaluation.measures[_name(which, place)].mean for place in places])
-        found[which] = float(p90_of(problem.arrivals.minutes[list(places)], later))
+        later = np.array([means[_name(which, place)].mean for place in places])
+        found[which] = float(p90_of(arrivals.minutes[list(places)], later))
     found.setdefault("last", found["first"])
     return found
-
-
-def names_at(windows: Windows) -> set[str]:
-    """The names of the measures at these times."""
-    return {_name(which, place) for which, places in windows.items() for place in places}
 
 
 def _name(which: str, place: int) -> str:

@@ -32,6 +32,7 @@ from runcard.city.check import objective_faults
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import LATE, Objective
 from runcard.errors import InputError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.bounds import Bounds, Residuals
 from runcard.mdp.layout import Layout
 from runcard.mdp.levels import Levels
@@ -86,19 +87,19 @@ class DispatchProblem:
     from the closest to the farthest. Arrays that somebody could still write to are copied.
     """
 
-    trucks: NDArray[np.int64]
+    trucks: Ints
     """[I] trucks of each station."""
     returns_per_day: float
     """μ: the rate at which a busy truck becomes idle."""
-    incidents_per_day: NDArray[np.float64]
+    incidents_per_day: Floats
     """[J] λ_j."""
-    trucks_needed: NDArray[np.int64]
+    trucks_needed: Ints
     """[J] k_j."""
-    cost: NDArray[np.float64]
+    cost: Floats
     """[T, J] what sending each team costs now, as the objective counts it."""
-    order: NDArray[np.int64]
+    order: Ints
     """[J, I] stations from the closest to the farthest."""
-    measures: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    measures: Mapping[str, Floats] = field(default_factory=dict)
     """By name, such as "late" and "minutes". If the objective is late, "late" is the cost, and may be left out."""
     cost_error: float = 0.0
     """How far any finite cost is stated to be from the true one, at most."""
@@ -114,7 +115,7 @@ class DispatchProblem:
     """[J] the node of each demand point; n0, n1, ... if left out."""
     class_names: tuple[str, ...] = ()
     """[J] what a person calls the incidents of each demand point; none if left out."""
-    p90_minutes: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    p90_minutes: Mapping[str, Floats] = field(default_factory=dict)
     """[T, J] the 90th percentile of the "first" and of the "last" arrival, where they are known: said, not averaged."""
     arrivals: "Arrivals | None" = None
     """The arrivals of every team, from which percentiles over all incidents are found; None if they are not known."""
@@ -254,7 +255,7 @@ class DispatchProblem:
         """The same the other way round: ids by number and trucks needed."""
         return {}
 
-    def missed(self, number: int) -> NDArray[np.float64]:
+    def missed(self, number: int) -> Floats:
         """[T, J] the chance to miss the first standard of each demand point, the second, ..., from 0."""
         return self.measures.get(standard_measure(number), self.measures[P_LATE])
 

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import InputError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem, as_numbers
+from runcard.mdp.states import each_mask
 
 LARGEST_VALUE: Final = 1e10
 """Values may be this many times the largest cost: beside larger ones costs, and so choices, are lost in rounding."""
@@ -30,27 +32,32 @@ ENTRIES_AT_ONCE: Final = 1 << 18
 class OrderRule:
     """The idle trucks that come first in the order [J, I] of each demand point."""
 
-    order: NDArray[np.int64]
-    start: NDArray[np.float64] | None = None
+    order: Ints
+    start: Floats | None = None
     """[states + padding] values close to those of the policy, for evaluation to start from, if there are any."""
+
+    @property
+    def lines(self) -> Ints:
+        """[J, 0] an order is a run card without lines."""
+        return np.empty((len(self.order), 0), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class TableRule:
     """The team number of every state and demand point, for policies that are given as a table."""
 
-    table: NDArray[np.int64]
-    start: NDArray[np.float64] | None = None
+    table: Ints
+    start: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class ValueRule:
     """The team with the smallest cost(a, j) + h(f-a), for a value function h [states], with padding or without."""
 
-    value: NDArray[np.float64]
+    value: Floats
 
     @property
-    def start(self) -> NDArray[np.float64]:
+    def start(self) -> Floats:
         """The values themselves."""
         return self.value
 
@@ -59,11 +66,11 @@ class ValueRule:
 class CardRule:
     """The first of some teams of each demand point that is idle; the first trucks in an order where none of them is."""
 
-    lines: NDArray[np.int64]
+    lines: Ints
     """[J, depth] team numbers, of the size that the demand point needs; -1 behind the last."""
-    order: NDArray[np.int64]
+    order: Ints
     """[J, I]"""
-    start: NDArray[np.float64] | None = None
+    start: Floats | None = None
 
 
 DecisionRule: TypeAlias = OrderRule | TableRule | ValueRule | CardRule
@@ -88,7 +95,7 @@ def checked_rule(problem: DispatchProblem, rule: DecisionRule) -> DecisionRule:
     raise InputError(f"expected a rule, such as OrderRule, TableRule or ValueRule, got {type(rule).__name__}")
 
 
-def checked_order(problem: DispatchProblem, order: Any) -> NDArray[np.int64]:
+def checked_order(problem: DispatchProblem, order: Any) -> Ints:
     """[J, I] an order that has every station once for each demand point, by number from 0."""
     stations = as_numbers("an order", "stations", order, np.int64)
     _check_shape("an order of the stations of each demand point", stations, (problem.num_points, problem.num_stations))
@@ -102,12 +109,13 @@ def checked_order(problem: DispatchProblem, order: Any) -> NDArray[np.int64]:
     return stations
 
 
-def checked_table(problem: DispatchProblem, table: Any) -> NDArray[np.int64]:
+def checked_table(problem: DispatchProblem, table: Any) -> Ints:
     """[states, J] the numbers of teams that can go in their states."""
     numbers = as_numbers("a table", "teams", table, np.int64)
     shape = (problem.num_states, problem.num_points)
     _check_shape("a table of the team of each state and demand point", numbers, shape)
-    teams, level, busy = problem.teams, problem.states.level, ~_state_masks(problem)
+    teams, level = problem.teams, problem.states.level
+    busy = ~each_mask(problem.trucks, teams.bits, teams.first_bit)
     size = np.minimum(problem.trucks_needed, np.arange(problem.num_trucks + 1)[:, None])
     step = max(1, ENTRIES_AT_ONCE // problem.num_points)
     for start in range(0, problem.num_states, step):
@@ -123,7 +131,7 @@ def checked_table(problem: DispatchProblem, table: Any) -> NDArray[np.int64]:
     return numbers
 
 
-def checked_values(problem: DispatchProblem, value: Any) -> NDArray[np.float64]:
+def checked_values(problem: DispatchProblem, value: Any) -> Floats:
     """[states + padding] the value of every state, a finite number beside which costs count; padded if need be."""
     values = as_numbers("values", "each state", value, np.float64)
     num_states, largest = problem.num_states, float(np.abs(problem.cost[np.isfinite(problem.cost)]).max())
@@ -144,7 +152,7 @@ def checked_values(problem: DispatchProblem, value: Any) -> NDArray[np.float64]:
     return values
 
 
-def checked_lines(problem: DispatchProblem, lines: Any) -> NDArray[np.int64]:
+def checked_lines(problem: DispatchProblem, lines: Any) -> Ints:
     """[J, depth] the numbers of teams of the size that each demand point needs, and -1 behind the last."""
     numbers = as_numbers("cards", "teams", lines, np.int64)
     depth = numbers.shape[1] if numbers.ndim == 2 else 1
@@ -161,7 +169,7 @@ def checked_lines(problem: DispatchProblem, lines: Any) -> NDArray[np.int64]:
     return numbers
 
 
-def _checked_start(problem: DispatchProblem, start: Any) -> NDArray[np.float64] | None:
+def _checked_start(problem: DispatchProblem, start: Any) -> Floats | None:
     """The values that evaluation starts from, if there are any."""
     return None if start is None else checked_values(problem, start)
 
@@ -187,15 +195,6 @@ def _point(problem: DispatchProblem, point: int) -> str:
     return f"{point} ({problem.point_ids[point]})"
 
 
-def _state_masks(problem: DispatchProblem) -> NDArray[np.uint64]:
-    """[states] what is idle in each state (see `response.teams`)."""
-    masks = np.zeros(1, np.uint64)
-    for trucks, bits, first_bit in zip(problem.trucks, problem.teams.bits, problem.teams.first_bit, strict=True):
-        lowest = (1 << np.minimum(np.arange(trucks + 1), bits)) - 1
-        masks = (masks[:, None] | (lowest.astype(np.uint64) << np.uint64(first_bit))).ravel()
-    return masks
-
-
 def _check_shape(what: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise InputError(f"expected {what}, {shape}, got {array.shape}")
@@ -204,14 +203,14 @@ def _check_shape(what: str, array: NDArray[Any], shape: tuple[int, ...]) -> None
 class PolicyRows(NamedTuple):
     """The rows of a range of states: state s of the range has the entries end[s-1]..end[s]-1."""
 
-    end: NDArray[np.int64]
+    end: Ints
     team: NDArray[np.uint16]
     """[entries] its number: a problem with more teams than 16 bits count has at least 2^33 states."""
-    rate: NDArray[np.float64]
+    rate: Floats
     """[entries] incidents per day that get the team."""
-    cost: NDArray[np.float64]
+    cost: Floats
     """[states] Σ_j λ_j × cost."""
-    measured: NDArray[np.float64]
+    measured: Floats
     """[measures, states] Σ_j λ_j × each measure that was asked for."""
     unit: float
     """How far a cost may be off because it was read from keys, which are whole numbers; measures never are."""

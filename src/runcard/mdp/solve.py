@@ -19,10 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-import numpy as np
-from numpy.typing import NDArray
-
 from runcard.errors import InputError
+from runcard.mdp.arrays import Floats
 from runcard.mdp.backend import backend_for
 from runcard.mdp.bounds import stalled
 from runcard.mdp.problem import DispatchProblem
@@ -37,7 +35,7 @@ class Solution:
     costs are that the problem allows for. `converged` says that the bounds for the costs as they are met the tolerance.
     """
 
-    value: NDArray[np.float64]
+    value: Floats
     lower: float
     upper: float
     tolerance: float

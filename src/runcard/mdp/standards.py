@@ -9,17 +9,17 @@ minutes of the arrival that a standard is about are found in the same way.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.model import City, Standard
+from runcard.mdp.arrays import Flags, Floats
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem, standard_measure
 
 
 class StandardTables(NamedTuple):
     """[T, J] the measures of a standard; None if its type has no incidents."""
 
-    missed: NDArray[np.float64] | None
-    minutes: NDArray[np.float64] | None
+    missed: Floats | None
+    minutes: Floats | None
     """The time of the arrival that it is about; None if that is neither the first nor the last, or not known."""
 
 
@@ -30,9 +30,9 @@ class Rule(NamedTuple):
     """
 
     standard: Standard
-    table: NDArray[np.float64]
-    here: NDArray[np.bool_]
-    minutes: NDArray[np.float64] | None
+    table: Floats
+    here: Flags
+    minutes: Floats | None
 
 
 def rules_of(city: City, problem: DispatchProblem) -> list[Rule]:
@@ -63,7 +63,7 @@ def _arrival(standard: Standard) -> str:
     return MINUTES if standard.arrivals == 1 else LAST_MINUTES if last else ""
 
 
-def _scaled(table: NDArray[np.float64] | None, here: NDArray[np.bool_], share: float) -> NDArray[np.float64] | None:
+def _scaled(table: Floats | None, here: Flags, share: float) -> Floats | None:
     """A measure of some demand points, whose mean over all incidents is that over theirs; None if they have none."""
     if table is None or share == 0.0:
         return None

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.kernels.lookahead_best import prices_ahead
 from runcard.mdp.kernels.lookahead_table import values_ahead
@@ -30,7 +30,7 @@ class AheadPolicy(OnlinePolicy):
     states_per_decision: ClassVar[int] = 5
     """Of decisions in kernels (measured: 2 to 10, with 64 to 400 demand points)."""
 
-    def _fill_values(self, start: int, stop: int, value: NDArray[np.float64]) -> None:
+    def _fill_values(self, start: int, stop: int, value: Floats) -> None:
         """Set the values after one exact event."""
         values_ahead(start, stop, self._teams.scratch(), self._teams, self.values.tables, value)
 
@@ -52,26 +52,22 @@ class AheadPolicy(OnlinePolicy):
         """Its tables, for a policy file."""
         return Stored(arrays=self.values.to_arrays(), certificate=self.certificate)
 
-    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices of teams that look one event ahead."""
         return self._ahead(idle, teams, np.zeros(len(teams)), keep=0)
 
-    def best_prices(
-        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def best_prices(self, idle: Ints, teams: Ints, cost: Floats) -> Floats:
         """The same, nan for teams that are proven not to be among those that are listed."""
         return self._ahead(idle, teams, cost, keep=NUM_ALTERNATIVES + 1)
 
-    def _ahead(
-        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64], *, keep: int
-    ) -> NDArray[np.float64]:
+    def _ahead(self, idle: Ints, teams: Ints, cost: Floats, *, keep: int) -> Floats:
         """The prices of teams, nan for those that are proven not to be among the `keep` best (0: all are wanted)."""
-        prices: NDArray[np.float64] = prices_ahead(
+        prices: Floats = prices_ahead(
             teams, cost, keep, idle.copy(), self._teams.scratch(), self._teams, self.values.tables
         )
         return prices
 
-    def points_concerned(self, stations: NDArray[np.int64]) -> int:
+    def points_concerned(self, stations: Ints) -> int:
         """How many demand points a decision looks at again when trucks of these stations leave, if none is short."""
         tables = np.flatnonzero(self._teams.near[stations].any(axis=0))
         first = self._teams.first_point

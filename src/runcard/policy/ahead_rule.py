@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Flags, Floats, Ints
 from runcard.mdp.factored import FactoredValues, Tables, team_parts
 from runcard.mdp.kernels.lookahead import Scratch
 from runcard.mdp.kernels.lookahead_rows import fill_rows
@@ -31,34 +32,34 @@ class TeamArrays(NamedTuple):
     """
 
     members: NDArray[np.int32]
-    number_of_code: NDArray[np.int64]
+    number_of_code: Ints
     """The stations of each team, and its number by its code (see `response.teams`)."""
-    first_team: NDArray[np.int64]
+    first_team: Ints
     """[k + 2] where the teams of each size begin."""
-    cost: NDArray[np.float64]
-    least_cost: NDArray[np.float64]
+    cost: Floats
+    least_cost: Floats
     """[J] the smallest cost of any team at each demand point."""
-    order: NDArray[np.int64]
-    parts: NDArray[np.int64]
+    order: Ints
+    parts: Ints
     """[T, 2^k - 2] the parts of each team (see `team_parts`), -1 where there are fewer."""
-    needed: NDArray[np.int64]
+    needed: Ints
     most_needed: int
     total_rate: float
-    trucks: NDArray[np.int64]
+    trucks: Ints
     returns_per_day: float
-    first_point: NDArray[np.int64]
+    first_point: Ints
     """[G + 1] where the demand points of each table begin in `point`."""
-    point: NDArray[np.int64]
-    rate: NDArray[np.float64]
+    point: Ints
+    rate: Floats
     """Incidents per day of each entry of `point`."""
     any_team: bool
     """Whether every team is listed for every point; all points are then with the first table."""
-    near: NDArray[np.bool_]
+    near: Flags
     """[I, G] whether a truck of each station may change what the teams cost that incidents of each table choose from:
     a station of these and that station are in one table."""
     number_listed: NDArray[np.int32]
     """[T] the number of each team among those listed; -1 if it is not."""
-    first_listed: NDArray[np.int64]
+    first_listed: Ints
     """[k + 2] where those of each size begin."""
     listed_parts: NDArray[np.uint32]
     """[L, 2^k - 2] the parts of each."""
@@ -66,17 +67,17 @@ class TeamArrays(NamedTuple):
     """[I, k] the team of 1, 2, ... trucks of each station; the first one's where it has fewer."""
     local: NDArray[np.uint32]
     """The teams of each table, as `Tables.local_team` has them."""
-    first_row: NDArray[np.int64]
+    first_row: Ints
     """[G] where the rows of a table begin, one for each of its states with a number for each of its teams."""
-    increment: NDArray[np.float64]
-    slack: NDArray[np.float64]
+    increment: Floats
+    slack: Floats
     """Those rows: see `fill_rows`."""
-    first_choice: NDArray[np.int64]
+    first_choice: Ints
     """[G, k + 1] where the teams of 1, 2, ... trucks begin that demand points of each table choose from."""
     choice: NDArray[np.uint32]
-    first_cost: NDArray[np.int64]
+    first_cost: Ints
     """Where those teams begin for each entry of `point`: of the size that it needs, the cheapest first."""
-    choice_cost: NDArray[np.float64]
+    choice_cost: Floats
     team_of_cost: NDArray[np.uint32]
 
     def scratch(self) -> Scratch:
@@ -107,10 +108,10 @@ class TeamArrays(NamedTuple):
 class RankedTeams(NamedTuple):
     """The cheapest teams of each demand point, by cost."""
 
-    first: NDArray[np.int64]
+    first: Ints
     """[J + 1] where the teams of the size that each demand point needs begin, the cheapest first."""
     team: NDArray[np.int32]
-    cost: NDArray[np.float64]
+    cost: Floats
 
 
 class AheadRule(NamedTuple):
@@ -194,11 +195,11 @@ def _rows(values: FactoredValues, threads: int | None) -> dict[str, NDArray[Any]
 
 
 def _choices(
-    problem: DispatchProblem, groups: list[NDArray[np.int64]], choices: list[NDArray[np.int64]],
+    problem: DispatchProblem, groups: list[Ints], choices: list[Ints],
     numbers: NDArray[np.int32],
 ) -> dict[str, NDArray[Any]]:  # fmt: skip
     """The teams that the demand points of each table choose from, by size, and for each point by their costs."""
-    firsts, chosen, costs, ordered = [], list[NDArray[np.int64]](), [], []
+    firsts, chosen, costs, ordered = [], list[Ints](), [], []
     for points, teams in zip(groups, choices, strict=True):
         wanted = teams[np.isin(problem.teams.sizes[teams], problem.trucks_needed[points])]
         # Teams are listed by size.
@@ -224,7 +225,7 @@ def ranked_teams(problem: DispatchProblem, *, threads: int | None = None) -> Ran
     """The cheapest teams of each demand point, as many as there is room for."""
     most = MOST_RANKED // problem.num_points
 
-    def cheapest(point: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def cheapest(point: int) -> tuple[NDArray[np.int32], Floats]:
         part = problem.teams.of_size(int(problem.trucks_needed[point]))
         cost = np.ascontiguousarray(problem.cost[part, point])
         chosen = np.argpartition(cost, most)[:most] if len(cost) > most else np.arange(len(cost))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import InputError, PolicyFileError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import DecisionRule, checked_lines, checked_order, checked_table, checked_values
 from runcard.policy.ahead_rule import AheadRule
@@ -71,13 +72,13 @@ class Certificate:
 class BulkRule:
     """How a policy decides, as one array or a tuple of them; the others are None."""
 
-    order: NDArray[np.int64] | None = None
+    order: Ints | None = None
     """[J, I] the first idle trucks in the order of the demand point go."""
-    value: NDArray[np.float64] | None = None
+    value: Floats | None = None
     """[states + padding] the team with the smallest cost + value of the state that is left goes."""
-    lines: NDArray[np.int64] | None = None
+    lines: Ints | None = None
     """[J, depth] beside an order: the first of these teams that is idle goes, -1 behind the last; else by the order."""
-    table: NDArray[np.int64] | None = None
+    table: Ints | None = None
     """[states, J] the number of the team that goes."""
     ahead: AheadRule | None = None
     """The team with the smallest cost + price goes, with prices that look one event ahead."""
@@ -155,7 +156,7 @@ class Policy(Protocol):
         ...
 
     @property
-    def fixed_order(self) -> NDArray[np.int64] | None:
+    def fixed_order(self) -> Ints | None:
         """[J, I] the order in which idle trucks go, whatever else is known; None where it looks at more than that."""
         ...
 
@@ -169,21 +170,19 @@ class Policy(Protocol):
         """Whether it can decide for places that are no demand points."""
         ...
 
-    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def teams(self, idle: Ints, points: Ints) -> Ints:
         """The number of the team that `decide` sends to each of some demand points, all in one state."""
         ...
 
-    def best_prices(
-        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def best_prices(self, idle: Ints, teams: Ints, cost: Floats) -> Floats:
         """The prices of idle teams of these costs now; nan or inf for those that no decision would list."""
         ...
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def prices(self, idle: Ints, teams: Ints) -> Floats:
         """The price of each team, by number, when `idle` [I] trucks of each station are idle, the teams' among them."""
         ...
 
-    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
+    def decide(self, idle: Ints, point: int) -> Decision:
         """The team for an incident at demand point `point` when `idle` [I] trucks of each station are idle."""
         ...
 

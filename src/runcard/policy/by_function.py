@@ -15,9 +15,9 @@ from operator import index
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import InputError, PolicyFileError, SizeError
+from runcard.mdp.arrays import Floats, Ints, frozen
 from runcard.mdp.chain import chain_of
 from runcard.mdp.rows import TableRule, cannot_go, numbered_team
 from runcard.policy.base import BulkRule, Certificate, Stored
@@ -30,7 +30,7 @@ MOST_DECISIONS: Final = 1 << 22
 MOST_STATES_AT_ONCE: Final = 1 << 14
 """With more states a simulation asks for each decision: all states would take longer."""
 
-Choose = Callable[[NDArray[np.int64], int, NDArray[np.int64]], Any]
+Choose = Callable[[Ints, int, Ints], Any]
 """The number of one of the teams that can go, as any kind of whole number."""
 
 
@@ -82,13 +82,11 @@ class FunctionPolicy(PricedPolicy):
         """No file holds a function: always a PolicyFileError."""
         raise PolicyFileError(f"{self.name}: a policy that is a function cannot be written to a file")
 
-    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices of teams, if this policy is followed afterwards; nan where there are too many states."""
         return np.full(len(teams), np.nan) if self._values is None else self._values.prices(idle, teams)
 
-    def _choose(
-        self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64] | None = None
-    ) -> int:
+    def _choose(self, idle: Ints, point: int, teams: Ints, price: Floats | None = None) -> int:
         """Where the chosen team stands in `teams`; an error if it is none of them."""
         try:
             given = self.choose(_read_only(idle), point, _read_only(teams))
@@ -106,8 +104,6 @@ class FunctionPolicy(PricedPolicy):
         return position
 
 
-def _read_only(array: NDArray[np.int64]) -> NDArray[np.int64]:
+def _read_only(array: Ints) -> Ints:
     """The same numbers, which nobody can write to: a function that changed them would be evaluated as another one."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    return frozen(array.view())

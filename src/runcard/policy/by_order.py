@@ -5,11 +5,12 @@ Its prices, which it does not look at, come from the values of following it: wha
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.chain import PolicyValue
 from runcard.mdp.factored import FactoredValues
 from runcard.mdp.mean_field import MeanField
@@ -21,7 +22,7 @@ from runcard.policy.options import checked_idle, first_in_order
 
 
 def solved_prices(
-    problem: DispatchProblem, order: NDArray[np.int64], solved: PolicyValue | None, threads: int | None
+    problem: DispatchProblem, order: Ints, solved: PolicyValue | None, threads: int | None
 ) -> tuple[Values | FactoredValues, Certificate | None]:
     """Where the prices of an order come from, and its certificate: its exact values, or the mean field without any."""
     if solved is None:
@@ -42,22 +43,19 @@ class LaterPrices:
     """Prices of the mean field of an order, found when somebody asks for one: often nobody does."""
 
     problem: DispatchProblem
-    order: NDArray[np.int64]
+    order: Ints
     threads: int | None = None
+    by_state: ClassVar[None] = None
 
     @cached_property
     def _values(self) -> FactoredValues:
         return MeanField(self.problem, self.order).values(threads=self.threads)
 
-    @property
-    def by_state(self) -> None:
-        """There are none."""
-
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a policy file holds."""
         return self._values.to_arrays()
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices of teams."""
         return self._values.prices(idle, teams)
 
@@ -67,14 +65,14 @@ class OrderPolicy(PricedPolicy):
     """The policy that sends the idle trucks that come first in `order` [J, I]."""
 
     name: str
-    order: NDArray[np.int64]
+    order: Ints
     values: Values | FactoredValues | LaterPrices
     """Where its prices come from."""
     certificate: Certificate | None
     reason: str = "is the closest"
 
     @property
-    def fixed_order(self) -> NDArray[np.int64]:
+    def fixed_order(self) -> Ints:
         """Its order."""
         return self.order
 
@@ -91,16 +89,16 @@ class OrderPolicy(PricedPolicy):
         """Its prices, for a policy file: the order is that of the problem."""
         return Stored(arrays=self.values.to_arrays(), certificate=self.certificate)
 
-    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def teams(self, idle: Ints, points: Ints) -> Ints:
         """The first idle trucks in the order of each demand point: without prices, which may take a while."""
         idle = checked_idle(self.problem, idle)
         numbers = (first_in_order(self.problem, self.order, idle, point) for point in points.tolist())
         return np.fromiter(numbers, np.int64, len(points))
 
-    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices of teams, if this policy is followed afterwards."""
         return self.values.prices(idle, teams)
 
-    def _choose(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]) -> int:
+    def _choose(self, idle: Ints, point: int, teams: Ints, price: Floats) -> int:
         """The first idle trucks in the order of demand point `point`."""
         return int(np.searchsorted(teams, first_in_order(self.problem, self.order, idle, point)))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Ints
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import TableRule, ValueRule
 from runcard.policy.by_value import Values
@@ -12,7 +12,7 @@ from runcard.policy.by_value import Values
 
 def each_choice(
     problem: DispatchProblem,
-) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+) -> Iterator[tuple[int, Ints, Ints, Ints]]:
     """For each state and need: the state, its idle trucks [I], the demand points, and the teams that can go to them."""
     for state, counts in enumerate(np.ndindex(tuple(problem.trucks + 1))):
         for needed in np.unique(problem.trucks_needed):

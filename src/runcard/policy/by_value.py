@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem, fields_of
 from runcard.mdp.rows import ValueRule
@@ -34,7 +35,7 @@ class PricedPolicy(ABC):
     decides_anywhere: ClassVar[bool] = True
 
     @property
-    def fixed_order(self) -> NDArray[np.int64] | None:
+    def fixed_order(self) -> Ints | None:
         """There is none: prices count."""
         return None
 
@@ -43,38 +44,34 @@ class PricedPolicy(ABC):
         return fields_of(self)
 
     @abstractmethod
-    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices of teams that are idle."""
 
-    def best_prices(
-        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def best_prices(self, idle: Ints, teams: Ints, cost: Floats) -> Floats:
         """The prices of idle teams of these costs now; nan or inf for those that no decision would list."""
         return self._prices(idle, teams)
 
-    def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _options(self, idle: Ints, point: int) -> tuple[Ints, Floats]:
         """The teams that a decision may list, and their prices."""
         teams = idle_teams(self.problem, idle, point)
         return teams, self._prices(idle, teams)
 
-    def _choose(
-        self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]
-    ) -> int | None:
+    def _choose(self, idle: Ints, point: int, teams: Ints, price: Floats) -> int | None:
         """Where the team that goes stands in `teams`; None for the one with the smallest cost now + price."""
         return None
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices of teams, by number, when `idle` [I] trucks of each station are idle, the teams' among them."""
         idle = checked_idle(self.problem, idle)
         return self._prices(idle, checked_teams(self.problem, idle, teams))
 
-    def decide(self, idle: NDArray[np.int64], point: int) -> Decision:
+    def decide(self, idle: Ints, point: int) -> Decision:
         """The team for an incident at demand point `point`, and the best others."""
         idle, point = checked_situation(self.problem, idle, point)
         teams, price = self._options(idle, point)
         return make_decision(self.problem, point, teams, price, self._choose(idle, point, teams, price))
 
-    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def teams(self, idle: Ints, points: Ints) -> Ints:
         """The number of the team that `decide` sends to each of some demand points; here each is asked for."""
         numbers = (team_number(self.problem, self.decide(idle, point).team) for point in points.tolist())
         return np.fromiter(numbers, np.int64, len(points))
@@ -85,10 +82,10 @@ class Values:
     """Prices from the value h [states + padding] of every state."""
 
     problem: DispatchProblem
-    value: NDArray[np.float64]
+    value: Floats
 
     @property
-    def by_state(self) -> NDArray[np.float64]:
+    def by_state(self) -> Floats:
         """The values themselves."""
         return self.value
 
@@ -96,15 +93,14 @@ class Values:
         """The arrays that a policy file holds."""
         return {"value": np.ascontiguousarray(self.value)}
 
-    def prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices h(f-a) - h(f) of teams."""
         layout = self.problem.layout
         state = int(idle @ layout.states.stride)
-        prices: NDArray[np.float64] = self.value.take(state - layout.offset.take(teams)) - self.value.item(state)
-        return prices
+        return np.asarray(self.value.take(state - layout.offset.take(teams)) - self.value.item(state))
 
 
-def read_value(problem: DispatchProblem, stored: Stored) -> NDArray[np.float64]:
+def read_value(problem: DispatchProblem, stored: Stored) -> Floats:
     """[states + padding] the values of every state, as a policy file holds them."""
     return stored.array("value", np.float64, (problem.num_states + VALUE_PADDING,))
 
@@ -114,7 +110,7 @@ class ValuePolicy(PricedPolicy):
     """The policy that is greedy for `value`."""
 
     name: str
-    value: NDArray[np.float64]
+    value: Floats
     certificate: Certificate | None
     reason: str = ""
 
@@ -135,11 +131,11 @@ class ValuePolicy(PricedPolicy):
     def _values(self) -> Values:
         return Values(self.problem, self.value)
 
-    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices h(f-a) - h(f) of teams."""
         return self._values.prices(idle, teams)
 
-    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def teams(self, idle: Ints, points: Ints) -> Ints:
         """The teams with the smallest cost + price: prices are the same for all points that need as many trucks."""
         problem, idle, numbers = self.problem, checked_idle(self.problem, idle), np.zeros(len(points), np.int64)
         needed = problem.trucks_needed[points]

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.chain import Chain, PolicyValue, chain_of
 from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.kernels.cards import finish_sums, reorder_by_sums, reorder_independent
@@ -61,22 +62,22 @@ Result = TypeVar("Result")
 class Proposal(NamedTuple):
     """An order of the stations for each demand point, and by how much it promises to lower g, to first order."""
 
-    order: NDArray[np.int64]
-    gain: NDArray[np.float64]
+    order: Ints
+    gain: Floats
 
 
 class Finishes(NamedTuple):
     """Teams and the station where their last truck is found, as `mdp/kernels/cards.py` wants them."""
 
-    team: NDArray[np.int64]
+    team: Ints
     """[E] the number of the team."""
     trucks: NDArray[np.int32]
     """[E, k] the station of each truck, -1 for none."""
-    size: NDArray[np.int64]
-    taken: NDArray[np.int64]
-    last: NDArray[np.int64]
-    others: NDArray[np.int64]
-    outside: NDArray[np.int64]
+    size: Ints
+    taken: Ints
+    last: Ints
+    others: Ints
+    outside: Ints
 
 
 def finishes_of(teams: Teams, part: slice) -> Finishes:
@@ -113,9 +114,9 @@ class ExactCard:
     """A card in every state of a problem that has few."""
 
     problem: DispatchProblem
-    order: NDArray[np.int64]
+    order: Ints
     threads: int | None = None
-    start: NDArray[np.float64] | None = None
+    start: Floats | None = None
     """Values close to those of the card, if there are any."""
 
     @cached_property
@@ -137,7 +138,7 @@ class ExactCard:
         """The late incidents per day are at most this."""
         return self.solved.upper
 
-    def changed(self, order: NDArray[np.int64]) -> "ExactCard":
+    def changed(self, order: Ints) -> "ExactCard":
         """The same of another card."""
         return ExactCard(self.problem, order, self.threads, self.solved.value)
 
@@ -151,22 +152,20 @@ class ExactCard:
             self._reorder(needed, points, probability, proposal)
         return proposal._replace(gain=proposal.gain * problem.incidents_per_day)
 
-    def _reorder(
-        self, needed: int, points: NDArray[np.int64], probability: NDArray[np.float64], proposal: Proposal
-    ) -> None:
+    def _reorder(self, needed: int, points: Ints, probability: Floats, proposal: Proposal) -> None:
         """Improve the orders of points that need equally many trucks."""
         problem, threads = self.problem, checked_threads(self.threads)
         finishes = finishes_of(problem.teams, problem.teams.of_size(needed))
         start = starts(1 << (finishes.taken == 0).sum(axis=1))
         mass, price = np.empty(start[-1]), np.empty(start[-1])
 
-        def fill(part: NDArray[np.int64]) -> None:
+        def fill(part: Ints) -> None:
             finish_sums(
                 part[0], part[-1] + 1, finishes, problem.layout.states, probability, self.solved.value, start, mass,
                 price,
             )  # fmt: skip
 
-        def reorder(part: NDArray[np.int64]) -> None:
+        def reorder(part: Ints) -> None:
             reorder_by_sums(part, WINDOW, finishes, problem.cost, start, mass, price, proposal.order, proposal.gain)
 
         run_each(fill, _parts(np.arange(len(finishes.team))), threads)
@@ -176,11 +175,11 @@ class ExactCard:
 class Chances(NamedTuple):
     """Chances of idle trucks, prices and costs, as `mdp/kernels/cards.py` wants them."""
 
-    exactly: NDArray[np.float64]
-    at_least: NDArray[np.float64]
-    price: NDArray[np.float64]
-    cost: NDArray[np.float64]
-    number_of_code: NDArray[np.int64]
+    exactly: Floats
+    at_least: Floats
+    price: Floats
+    cost: Floats
+    number_of_code: Ints
     base: int
 
 
@@ -189,13 +188,13 @@ class IndependentCard:
     """A card whose trucks are busy independently: for problems of any size."""
 
     problem: DispatchProblem
-    order: NDArray[np.int64]
+    order: Ints
     threads: int | None = None
-    start: NDArray[np.float64] | None = None
+    start: Floats | None = None
     """Busy chances close to the steady ones of the card, if there are any."""
 
     @cached_property
-    def busy(self) -> NDArray[np.float64]:
+    def busy(self) -> Floats:
         """[I] the steady busy chance of the trucks of each station."""
         problem = self.problem
         wanted = problem.incidents_per_day @ problem.trucks_needed / (problem.returns_per_day * problem.num_trucks)
@@ -203,7 +202,7 @@ class IndependentCard:
         found = self._steady_from(even if self.start is None else self.start)
         return IndependentTrucks(problem, self.order).steady_busy() if found is None else found
 
-    def _steady_from(self, busy: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _steady_from(self, busy: Floats) -> Floats | None:
         """The steady busy chances by Newton's method from near ones, or None if it does not converge quickly."""
         for _ in range(MAX_NEWTON_STEPS):
             flow, slope = self._flow(busy)
@@ -214,11 +213,11 @@ class IndependentCard:
                 return busy
         return None
 
-    def _flow(self, busy: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _flow(self, busy: Floats) -> tuple[Floats, Floats]:
         """[I] F_i(p), and [I, I] ∂F_i/∂p_m."""
         problem = self.problem
 
-        def ask(points: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        def ask(points: Ints) -> tuple[Floats, Floats]:
             asked, slope = np.zeros(problem.num_stations), np.zeros((problem.num_stations, problem.num_stations))
             asked_slopes(
                 points, self.order, problem.trucks_needed, problem.incidents_per_day, problem.trucks, busy, asked, slope
@@ -232,11 +231,11 @@ class IndependentCard:
         return demand * (1.0 - busy) - problem.returns_per_day * busy, slope
 
     @cached_property
-    def _late(self) -> tuple[float, NDArray[np.float64]]:
+    def _late(self) -> tuple[float, Floats]:
         """c(p) and its derivatives [I]."""
         problem, chances = self.problem, self._chances(np.zeros(self.problem.num_stations))
 
-        def follow(points: NDArray[np.int64]) -> tuple[float, NDArray[np.float64]]:
+        def follow(points: Ints) -> tuple[float, Floats]:
             slope = np.zeros(problem.num_stations)
             late = late_slopes(
                 points, self.order, problem.trucks_needed, problem.incidents_per_day, problem.trucks, self.busy,
@@ -257,15 +256,14 @@ class IndependentCard:
         """The late incidents per day at the steady busy chances."""
         return self._late[0]
 
-    def changed(self, order: NDArray[np.int64]) -> "IndependentCard":
+    def changed(self, order: Ints) -> "IndependentCard":
         """The same of another card."""
         return IndependentCard(self.problem, order, self.threads, self.busy)
 
-    def prices(self) -> NDArray[np.float64]:
+    def prices(self) -> Floats:
         """[I] w_i: the late incidents to come from taking one truck of each station."""
         _, slope = self._flow(self.busy)
-        prices: NDArray[np.float64] = np.linalg.solve(slope.T, -self._late[1]) / self.problem.trucks
-        return prices
+        return np.asarray(np.linalg.solve(slope.T, -self._late[1]) / self.problem.trucks)
 
     def propose(self) -> Proposal:
         """A better order for each demand point, one by one."""
@@ -276,7 +274,7 @@ class IndependentCard:
         )
         proposal = Proposal(self.order.copy(), np.zeros(problem.num_points))
 
-        def reorder(points: NDArray[np.int64]) -> None:
+        def reorder(points: Ints) -> None:
             reorder_independent(
                 points, INDEPENDENT_WINDOW, finishes, problem.trucks_needed, chances, proposal.order, proposal.gain
             )
@@ -284,12 +282,12 @@ class IndependentCard:
         self._each(reorder)
         return proposal._replace(gain=proposal.gain * problem.incidents_per_day)
 
-    def _chances(self, price: NDArray[np.float64]) -> Chances:
+    def _chances(self, price: Floats) -> Chances:
         teams = self.problem.teams
         exactly, at_least = idle_chances(self.problem.trucks, self.busy, teams.max_size)
         return Chances(exactly, at_least, price, self.problem.cost, teams.number_of_code, teams.base)
 
-    def _each(self, work: Callable[[NDArray[np.int64]], Result]) -> list[Result]:
+    def _each(self, work: Callable[[Ints], Result]) -> list[Result]:
         """What `work` gives for parts of the demand points with incidents, on every thread."""
         points = _parts(np.flatnonzero(self.problem.incidents_per_day > 0.0))
         return run_each(work, points, checked_threads(self.threads))
@@ -299,9 +297,7 @@ CardModel: TypeAlias = ExactCard | IndependentCard
 """What a card achieves, and how to improve it."""
 
 
-def idle_chances(
-    trucks: NDArray[np.int64], busy: NDArray[np.float64], most: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def idle_chances(trucks: Ints, busy: Floats, most: int) -> tuple[Floats, Floats]:
     """[I, most] the chances of exactly 0 to most-1 idle trucks at each station, [I, most+1] of at least 0 to most."""
     count = np.arange(max(int(trucks.max()), most) + 1)
     number, idle = trucks[:, None], 1.0 - busy[:, None]
@@ -312,6 +308,6 @@ def idle_chances(
     return few, at_least[:, : most + 1].copy()
 
 
-def _parts(numbers: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+def _parts(numbers: Ints) -> Sequence[Ints]:
     """The numbers in parts for threads, none empty. They are always the same parts, so that sums are the same, too."""
     return [part for part in np.array_split(numbers, NUM_PARTS) if len(part)]

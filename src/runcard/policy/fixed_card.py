@@ -21,9 +21,9 @@ from math import ceil
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import PolicyFileError
+from runcard.mdp.arrays import Ints, frozen
 from runcard.mdp.bounds import NEVER_LATE
 from runcard.mdp.chain import PolicyValue
 from runcard.mdp.problem import DispatchProblem
@@ -87,8 +87,8 @@ def improve_card(
         while taken > 0 and evaluations < max_evaluations:
             order = card.order.copy()
             order[ranked[:taken]] = proposal.order[ranked[:taken]]
-            order.flags.writeable = False  # as that of the problem: kernels are not compiled a second time
-            tried, evaluations = card.changed(order), evaluations + 1
+            # Frozen as that of the problem: kernels are not compiled a second time.
+            tried, evaluations = card.changed(frozen(order)), evaluations + 1
             if better is not None and tried.upper >= better.upper:
                 break
             if tried.upper < card.lower:
@@ -111,7 +111,7 @@ def improve_card(
 class FoundOrder(NamedTuple):
     """The orders of the best card found, its exact values where they are known, and whether the search ended."""
 
-    order: NDArray[np.int64]
+    order: Ints
     solved: PolicyValue | None
     finished: bool
 
@@ -170,7 +170,7 @@ def read_fixed_card(problem: DispatchProblem, stored: Stored) -> FixedCard:
     )
 
 
-def _checked_card(card: NDArray[np.int64]) -> NDArray[np.int64]:
+def _checked_card(card: Ints) -> Ints:
     """[J, I] the orders of a card, if each of them lists every station once."""
     if not (np.sort(card, axis=1) == np.arange(card.shape[1])).all():
         raise PolicyFileError("damaged: expected every station once in the order of each demand point of the card")

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import SizeError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.lookahead_best import team_ahead
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.memory import check_states
@@ -33,10 +33,10 @@ class OnlinePolicy(PricedPolicy):
     to 400 demand points)."""
 
     @abstractmethod
-    def _fill_values(self, start: int, stop: int, value: NDArray[np.float64]) -> None:
+    def _fill_values(self, start: int, stop: int, value: Floats) -> None:
         """Set the values of the states start..stop-1, up to what is the same for all states with equally many idle."""
 
-    def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _options(self, idle: Ints, point: int) -> tuple[Ints, Floats]:
         """The teams that a decision may list, and their prices."""
         teams = idle_teams(self.problem, idle, point)
         price = self.best_prices(idle, teams, self.problem.cost[teams, point])
@@ -58,7 +58,7 @@ class OnlinePolicy(PricedPolicy):
         value[:num_states] -= value[num_states - 1]
         return ValueRule(value)
 
-    def teams(self, idle: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def teams(self, idle: Ints, points: Ints) -> Ints:
         """What `decide` sends to each of some demand points, in a kernel where there is one for that."""
         bulk = self.in_bulk(len(points))
         if bulk is None or bulk.ahead is None:

@@ -6,18 +6,18 @@ from operator import gt, index
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import LATE
 from runcard.errors import InputError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
 from runcard.policy.base import Decision, Option
 
 NUM_ALTERNATIVES = 4
 
 
-def whole_numbers(idle: Any) -> NDArray[np.int64]:
+def whole_numbers(idle: Any) -> Ints:
     """Idle trucks by station as an array, whatever kind of whole numbers they came as."""
     if type(idle) is np.ndarray and idle.dtype == np.int64:  # the usual case, in a tenth of the time
         return idle.copy()
@@ -40,7 +40,7 @@ def whole_number(point: Any) -> int:
         raise InputError(f"expected the number of a demand point, got {point!r}") from error
 
 
-def checked_idle(problem: DispatchProblem, idle: Any) -> NDArray[np.int64]:
+def checked_idle(problem: DispatchProblem, idle: Any) -> Ints:
     """[I] the idle trucks of each station, if the problem has such a state."""
     counts = whole_numbers(idle)
     if counts.shape != problem.trucks.shape:
@@ -54,7 +54,7 @@ def checked_idle(problem: DispatchProblem, idle: Any) -> NDArray[np.int64]:
     return counts
 
 
-def checked_teams(problem: DispatchProblem, idle: NDArray[np.int64], teams: Any) -> NDArray[np.int64]:
+def checked_teams(problem: DispatchProblem, idle: Ints, teams: Any) -> Ints:
     """The numbers of teams, if the problem has them and their trucks are idle."""
     numbers = np.atleast_1d(whole_numbers(teams))
     (wrong,) = np.nonzero((numbers < 0) | (numbers >= problem.num_teams))
@@ -66,7 +66,7 @@ def checked_teams(problem: DispatchProblem, idle: NDArray[np.int64], teams: Any)
     return numbers
 
 
-def checked_situation(problem: DispatchProblem, idle: Any, point: Any) -> tuple[NDArray[np.int64], int]:
+def checked_situation(problem: DispatchProblem, idle: Any, point: Any) -> tuple[Ints, int]:
     """The idle trucks of each station and the demand point, if the problem has such a state and such a point."""
     counts, number = checked_idle(problem, idle), whole_number(point)
     if not 0 <= number < problem.num_points:
@@ -74,12 +74,12 @@ def checked_situation(problem: DispatchProblem, idle: Any, point: Any) -> tuple[
     return counts, number
 
 
-def idle_teams(problem: DispatchProblem, idle: NDArray[np.int64], point: int) -> NDArray[np.int64]:
+def idle_teams(problem: DispatchProblem, idle: Ints, point: int) -> Ints:
     """The numbers of the teams of min(k, idle) idle trucks that could go to demand point `point`."""
     return problem.teams.idle(idle, min(problem.trucks_needed.item(point), sum(idle.tolist())))
 
 
-def first_in_order(problem: DispatchProblem, order: NDArray[np.int64], idle: NDArray[np.int64], point: int) -> int:
+def first_in_order(problem: DispatchProblem, order: Ints, idle: Ints, point: int) -> int:
     """The number of the team of the first idle trucks in an order [J, I] of the stations of each demand point."""
     wanted, trucks = problem.trucks_needed.item(point), idle.tolist()
     stations: list[int] = []
@@ -127,8 +127,8 @@ def team_ids(problem: DispatchProblem, point: int, team: int) -> tuple[str, ...]
 def make_decision(
     problem: DispatchProblem,
     point: int,
-    teams: NDArray[np.int64],
-    price: NDArray[np.float64],
+    teams: Ints,
+    price: Floats,
     position: int | None = None,
 ) -> Decision:
     """The decision for the team at a position, or for the best; the best others, by cost now + price, follow it.

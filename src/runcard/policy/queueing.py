@@ -19,10 +19,8 @@ proven (with anything as printed, or a horizon of less than 2 busy times), every
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-import numpy as np
-from numpy.typing import NDArray
-
 from runcard.errors import PolicyFileError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing import TruckQueues
 from runcard.policy.base import Recipe, Stored
@@ -63,7 +61,7 @@ class QueueingPolicy(OnlinePolicy):
             printed_chances=self.printed, printed_rates=self.printed or self.printed_rates,
         )  # fmt: skip
 
-    def _fill_values(self, start: int, stop: int, value: NDArray[np.float64]) -> None:
+    def _fill_values(self, start: int, stop: int, value: Floats) -> None:
         """Set J of the states start..stop-1."""
         value[start:stop] = self.queues.horizon_days * self.queues.late_in(start, stop)
 
@@ -73,14 +71,12 @@ class QueueingPolicy(OnlinePolicy):
             raise PolicyFileError(f"{self.name}: a part of the printed version is for study, and has no policy file")
         return Stored(settings={"horizon_busy_times": self.horizon_busy_times}, certificate=self.certificate)
 
-    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices J(f-a) - J(f) of teams."""
         state = self.queues.fixed_point(idle)
         return self.queues.horizon_days * (self.queues.late_without(state, idle, teams) - state.late)
 
-    def best_prices(
-        self, idle: NDArray[np.int64], teams: NDArray[np.int64], cost: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def best_prices(self, idle: Ints, teams: Ints, cost: Floats) -> Floats:
         """The same, infinite for teams that cannot be among those that are listed."""
         state = self.queues.fixed_point(idle)
         late = self.queues.late_without_best(state, idle, teams, cost, NUM_ALTERNATIVES + 1)

@@ -25,9 +25,9 @@ from heapq import heappop, heappush
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import InputError, PolicyFileError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.chain import chain_of
 from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.problem import DispatchProblem
@@ -97,11 +97,11 @@ def lightest_block(
 class RunCards(PricedPolicy):
     """The card of every demand point, as a policy."""
 
-    lines: NDArray[np.int64]
+    lines: Ints
     """[J, depth] the teams of each card by number, -1 behind the last."""
-    states: NDArray[np.int64]
+    states: Ints
     """[J, depth, I] the idle trucks of the state that each line was made for."""
-    order: NDArray[np.int64]
+    order: Ints
     """[J, I] the order of the stations where no line fits."""
     name: str = NAME
     certificate: Certificate | None = None
@@ -141,11 +141,11 @@ class RunCards(PricedPolicy):
             return None
         return Values(self.problem, chain_of(self.problem, self.rule).values().value)
 
-    def _prices(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _prices(self, idle: Ints, teams: Ints) -> Floats:
         """The prices of teams, if the cards are followed afterwards; nan where there are many states."""
         return np.full(len(teams), np.nan) if self._values is None else self._values.prices(idle, teams)
 
-    def _options(self, idle: NDArray[np.int64], point: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _options(self, idle: Ints, point: int) -> tuple[Ints, Floats]:
         """The teams that could go; only that of the card where prices are not known, because there are many."""
         if self._values is not None:
             teams = idle_teams(self.problem, idle, point)
@@ -153,19 +153,19 @@ class RunCards(PricedPolicy):
             teams = np.array([self._sent(idle, point)])
         return teams, self._prices(idle, teams)
 
-    def _sent(self, idle: NDArray[np.int64], point: int) -> int:
+    def _sent(self, idle: Ints, point: int) -> int:
         """The number of the team that the card sends."""
         needed = int(self.problem.trucks_needed[point])
         _, stations = sent_by_card(self.stations_of(point), self.order[point].tolist(), idle.tolist(), needed)
         return self.problem.teams.number(stations)
 
-    def _choose(self, idle: NDArray[np.int64], point: int, teams: NDArray[np.int64], price: NDArray[np.float64]) -> int:
+    def _choose(self, idle: Ints, point: int, teams: Ints, price: Floats) -> int:
         """Where the team of the card stands in `teams`."""
         return int(np.searchsorted(teams, self._sent(idle, point)))
 
 
 def make_run_cards(
-    policy: Policy, *, depth: int = 4, order: NDArray[np.int64] | None = None, options: SolveOptions = DEFAULTS
+    policy: Policy, *, depth: int = 4, order: Ints | None = None, options: SolveOptions = DEFAULTS
 ) -> RunCards:
     """The cards of a policy, with so many lines; they fall back on the best fixed order, or the policy's own order.
 
@@ -189,18 +189,18 @@ def make_run_cards(
     return RunCards(problem=problem, lines=lines, states=states, order=np.array(order))
 
 
-def _fallback(problem: DispatchProblem, options: SolveOptions) -> NDArray[np.int64]:
+def _fallback(problem: DispatchProblem, options: SolveOptions) -> Ints:
     """[J, I] the best fixed order of the stations that is found in a few seconds."""
     if problem.num_states * problem.num_points <= SMALL:
         return find_order(problem, options).order
     return find_order(problem, options, max_evaluations=FEW_EVALUATIONS).order
 
 
-def _lines_of(policy: Policy, point: int, weight: Sequence[float], depth: int) -> list[tuple[int, NDArray[np.int64]]]:
+def _lines_of(policy: Policy, point: int, weight: Sequence[float], depth: int) -> list[tuple[int, Ints]]:
     """The team of each line of a demand point, and the idle trucks of the state that it was made for."""
     problem = policy.problem
     trucks, needed = problem.trucks.tolist(), int(problem.trucks_needed[point])
-    found: list[tuple[int, NDArray[np.int64]]] = []
+    found: list[tuple[int, Ints]] = []
     lines: list[tuple[int, ...]] = []
     while len(found) < depth:
         busy = lightest_block(lines, trucks, weight)
@@ -217,7 +217,7 @@ def _lines_of(policy: Policy, point: int, weight: Sequence[float], depth: int) -
     return found
 
 
-def first_alike(problem: DispatchProblem, order: NDArray[np.int64]) -> NDArray[np.int64]:
+def first_alike(problem: DispatchProblem, order: Ints) -> Ints:
     """[J] the first demand point that has the same node, need, costs and order: the same decisions are made for it."""
     by_need: dict[tuple[str, int], list[int]] = {}
     found = np.arange(problem.num_points)

@@ -6,13 +6,11 @@ from difflib import get_close_matches
 from math import inf
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from runcard.errors import InputError
+from runcard.mdp.arrays import Floats
 from runcard.mdp.evaluate import Evaluation, evaluate_rule
 from runcard.mdp.memory import check_states, count_states
-from runcard.mdp.percentiles import Windows, expected_windows, later_windows, names_at, percentiles, window_measures
+from runcard.mdp.percentiles import Windows, expected_windows, later_windows, percentiles, window_measures
 from runcard.mdp.problem import P_LATE, DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy import closest_first, fixed_card, mean_field, neighbourhoods, one_step, optimal, queueing
@@ -112,7 +110,7 @@ def evaluate(
     policy: Policy,
     *,
     problem: DispatchProblem | None = None,
-    measures: Mapping[str, NDArray[np.float64]] | None = None,
+    measures: Mapping[str, Floats] | None = None,
     proven: Collection[str] = (),
     errors: Mapping[str, float] | None = None,
     threads: int | None = None,
@@ -127,25 +125,21 @@ def evaluate(
     """
     checked_threads(threads)  # before the rule is made, which may take long
     problem = policy.problem if problem is None else problem
-    windows: Windows | None = None
-    if problem.arrivals is not None:
-        teams = [team_number(problem, policy.decide(problem.trucks, j).team) for j in range(problem.num_points)]
-        windows = expected_windows(problem, teams)
-    while True:
-        evaluation = evaluate_rule(
-            problem,
-            policy.rule,
-            measures={**(measures or {}), **(window_measures(problem, windows) if windows else {})},
-            proven=(P_LATE, *proven),
-            errors=errors,
-            threads=threads,
-            device=device,
-            progress=progress,
-        )
-        further = later_windows(problem, windows, evaluation) if windows else None
-        if windows is None:
-            return evaluation
-        if further is None:
-            own = {name: mean for name, mean in evaluation.measures.items() if name not in names_at(windows)}
-            return replace(evaluation, measures=own, p90_minutes=percentiles(problem, windows, evaluation))
-        windows = further
+
+    def evaluated(more: Mapping[str, Floats]) -> Evaluation:
+        return evaluate_rule(
+            problem, policy.rule, measures={**(measures or {}), **more}, proven=(P_LATE, *proven), errors=errors,
+            threads=threads, device=device, progress=progress,
+        )  # fmt: skip
+
+    arrivals = problem.arrivals
+    if arrivals is None:
+        return evaluated({})
+    teams = [team_number(problem, policy.decide(problem.trucks, j).team) for j in range(problem.num_points)]
+    further: Windows | None = expected_windows(problem, arrivals, teams)
+    while further is not None:
+        windows, more = further, window_measures(arrivals, further)
+        evaluation = evaluated(more)
+        further = later_windows(arrivals, windows, evaluation.measures)
+    own = {name: mean for name, mean in evaluation.measures.items() if name not in more}
+    return replace(evaluation, measures=own, p90_minutes=percentiles(arrivals, windows, evaluation.measures))

@@ -92,8 +92,7 @@ class Arrivals:
     def later(self, which: str, place: int) -> Floats:
         """[team, demand point] the chance that the "first" or the "last" truck is later than one of the times."""
         curves = {"first": self.first_later, "last": self.last_later}[which]
-        found: Floats = curves[place].astype(np.float64)[:, self.column]
-        return found
+        return np.asarray(curves[place].astype(np.float64)[:, self.column])
 
     def spread(self, column: NDArray[np.int64]) -> "Arrivals":
         """The same for demand points that share columns."""
@@ -123,8 +122,7 @@ def p90_of(minutes: Vector, later: NDArray[Any]) -> Floats:
         there = (other_rise > TINY) & (other_run > 0.0)
         other_rise, other_run = np.where(there, other_rise, rise), np.where(there, other_run, run)
         near, far = other_rise + 2.0 * rise, 2.0 * other_rise + rise
-        found: Floats = (near + far) / (near * other_rise / other_run + far * rise / run)
-        return found
+        return np.asarray((near + far) / (near * other_rise / other_run + far * rise / run))
 
     s = np.clip((goal - y1) / rise, 0.0, 1.0)
     bent = s * (1.0 - s) * rise * ((1.0 - s) * slope(y1 - y0, x1 - x0) - s * slope(y3 - y2, x3 - x2))
@@ -132,8 +130,7 @@ def p90_of(minutes: Vector, later: NDArray[Any]) -> Floats:
     beyond = np.minimum(x2 + (goal - y2) * run / rise, 700.0)
     at_first = np.clip(later[0].astype(np.float64), TINY, 1.0 - TINY)
     below = np.where(at_first > TINY, minutes[0] * log(BEYOND) / np.log(at_first), 0.0)
-    found: Floats = np.where(above == 0, below, np.exp(np.where(above > last, beyond, between)))
-    return found
+    return np.asarray(np.where(above == 0, below, np.exp(np.where(above > last, beyond, between))))
 
 
 def find_arrivals(

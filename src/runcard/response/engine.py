@@ -5,11 +5,11 @@
     Plane   any law; a link is met together with some chance; one or two trucks
     Sets    the same for three and four trucks
 
-Each has `late(points)` and `means(points)`, which say how exact they are.
+Each has `late(points)` and `means(points)`, [team, place in points] with the stated error; `late` tells `settled` how
+many points are done. `proven` says whether these errors are bounds; those of a lattice are estimates.
 """
 
-from collections.abc import Callable
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,24 +22,8 @@ from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel
 from runcard.response.tree import Tree
 
-
-class Engine(Protocol):
-    """What finds P(late) and mean minutes of every team at some demand points."""
-
-    @property
-    def proven(self) -> bool:
-        """Whether stated errors are bounds; those of a lattice are estimates."""
-        ...
-
-    def late(
-        self, points: NDArray[np.int64], settled: Callable[[int], None] | None = None
-    ) -> tuple[NDArray[np.float64], float]:
-        """P(late) [team, place in points], and its stated error; `settled` is told of points that are done."""
-        ...
-
-    def means(self, points: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-        """The mean minutes until the first truck [team, place in points], and their stated error."""
-        ...
+Engine: TypeAlias = Erlang | Tree | Plane | Sets
+"""What finds P(late) and mean minutes of every team at some demand points."""
 
 
 def engine_for(travel: Travel, teams: Teams, needs: Needs, points: NDArray[np.int64]) -> Engine:

@@ -97,8 +97,7 @@ class Lattice:
     @cached_property
     def weights(self) -> Vector:
         """[place] e^(-θ place / F)."""
-        found: Vector = np.exp(-self.theta / self.length * np.arange(self.size))
-        return found
+        return np.asarray(np.exp(-self.theta / self.length * np.arange(self.size)))
 
     @cached_property
     def _angles(self) -> Transforms:
@@ -109,14 +108,12 @@ class Lattice:
     @cached_property
     def _step_on(self) -> Transforms:
         """[frequency] the transform of one step, e^(-iω)."""
-        found: Transforms = np.exp(-1j * self._angles)
-        return found
+        return np.asarray(np.exp(-1j * self._angles))
 
     @cached_property
     def delay(self) -> Transforms:
         """[frequency] the transform of `PAD` steps, so that what is before 0 has a place in an array."""
-        found: Transforms = np.exp(-1j * PAD * self._angles)
-        return found
+        return np.asarray(np.exp(-1j * PAD * self._angles))
 
     def transforms(self, law: AnyLaw, means: Vector, *, cut: bool = False) -> Transforms:
         """[mean, frequency] the transforms of times of a law; without the fixed parts where times add up.
@@ -162,30 +159,25 @@ class Lattice:
     @cached_property
     def _roots(self) -> Transforms:
         """[place] e^(-2πi place / F)."""
-        found: Transforms = np.exp(-2j * np.pi / self.length * np.arange(self.length))
-        return found
+        return np.asarray(np.exp(-2j * np.pi / self.length * np.arange(self.length)))
 
     def arrived(self, transforms: Transforms) -> Floats:
         """[..., place] the chance of at most (place - PAD) h, given delayed transforms."""
         masses = irfft(transforms, self.length, axis=-1)[..., : self.size] / self.weights
-        found: Floats = np.cumsum(masses, axis=-1)
-        return found
+        return np.asarray(np.cumsum(masses, axis=-1))
 
     def masses(self, transforms: Transforms) -> Floats:
         """[..., place] the mass at (place - PAD) h, given transforms without delay."""
-        found: Floats = irfft(transforms * self.delay, self.length, axis=-1)[..., : self.size] / self.weights
-        return found
+        return np.asarray(irfft(transforms * self.delay, self.length, axis=-1)[..., : self.size] / self.weights)
 
     def transforms_of(self, arrived: Floats) -> Transforms:
         """[..., frequency] the transforms, delayed, of times whose chances of at most (place - PAD) h are given."""
-        found: Transforms = rfft(np.diff(arrived, prepend=0.0, axis=-1) * self.weights, self.length, axis=-1)
-        return found
+        return np.asarray(rfft(np.diff(arrived, prepend=0.0, axis=-1) * self.weights, self.length, axis=-1))
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def _transform(law: AnyLaw, mean: float, horizon: float, num_steps: int, room: int, theta: float) -> Transforms:
-    found: Transforms = Lattice(horizon, num_steps, room=room, theta=theta).transforms(law, np.array([mean]))[0]
-    return found
+    return np.asarray(Lattice(horizon, num_steps, room=room, theta=theta).transforms(law, np.array([mean]))[0])
 
 
 def lattice_masses(law: Law, means: Vector, times: Vector, *, cut: bool = False) -> tuple[Floats, Vector]:

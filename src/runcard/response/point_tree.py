@@ -100,8 +100,7 @@ class PointTree:
 
     def arrived_by_target(self, times: LatticeTimes, arrived: Floats) -> Floats:
         """[T, m] the chance that at least n own trucks of each team are there by the horizon."""
-        found: Floats = self.arrived_by(times, arrived, np.array([times.lattice.end]))[0]
-        return found
+        return np.asarray(self.arrived_by(times, arrived, np.array([times.lattice.end]))[0])
 
     def arrived_by(self, times: LatticeTimes, arrived: Floats, ends: Points) -> Floats:
         """[end, T, n] the chance that at least n own trucks of each team are there by some places of the lattice."""

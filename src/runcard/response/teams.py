@@ -93,8 +93,7 @@ class Teams:
 
     def numbers(self, stations: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """The numbers of many teams, given by their stations [teams, places] in any order, -1 for no truck."""
-        found: NDArray[np.int64] = self.number_of_code[self._codes(stations)]
-        return found
+        return np.asarray(self.number_of_code[self._codes(stations)])
 
     def find(self, stations: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """The same numbers by search, for teams that are there: large departments would need a large table of codes."""
@@ -136,8 +135,7 @@ class Teams:
         """The numbers of the teams of `size` trucks that can go when `idle` [I] trucks of each station are idle."""
         first, stations, nth = self._by_size[size]
         enough = np.asarray((idle.take(stations) >= nth).all(axis=0))
-        numbers: NDArray[np.int64] = first + enough.nonzero()[0]
-        return numbers
+        return np.asarray(first + enough.nonzero()[0])
 
     @cached_property
     def _by_size(self) -> list[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:

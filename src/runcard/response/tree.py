@@ -274,8 +274,7 @@ class Tree:
 def chance_by(lattice: Lattice, transforms: Transforms, ends: Points | int) -> Floats:
     """[..., end] the chance of at most some places of a lattice, given delayed transforms; half of that at it."""
     arrived = lattice.arrived(transforms)
-    found: Floats = 0.5 * (arrived[..., ends] + arrived[..., np.subtract(ends, 1)])
-    return found
+    return np.asarray(0.5 * (arrived[..., ends] + arrived[..., np.subtract(ends, 1)]))
 
 
 def late_of(teams: Teams, needs: Needs, j: int, found: Floats, outside: float) -> Vector:
@@ -364,8 +363,7 @@ def by_target(
 
 def too_large(teams: Teams, needs: Needs, points: Points) -> NDArray[np.bool_]:
     """[team, place in points] whether a team has more trucks than an incident needs."""
-    found: NDArray[np.bool_] = teams.sizes[:, None] > needs.trucks[points][None, :]
-    return found
+    return np.asarray(teams.sizes[:, None] > needs.trucks[points][None, :])
 
 
 def none_and_every(travel: Travel) -> tuple[Travel, Travel]:

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from runcard.errors import InputError
+from runcard.mdp.arrays import Floats
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate
 from runcard.study.experiment import Setting, experiment_named
@@ -68,7 +68,7 @@ class Graphs:
         if self.num < 2:
             raise InputError(f"expected at least 2 graphs for a finding, got {self.num}")
 
-    def measure(self, what: Callable[..., list[float]], cells: Sequence[tuple[Any, ...]]) -> NDArray[np.float64]:
+    def measure(self, what: Callable[..., list[float]], cells: Sequence[tuple[Any, ...]]) -> Floats:
         """[cells, graphs, numbers] what(*cell, graph=, seed=) of every cell and graph; it does not depend on `jobs`."""
         calls = [delayed(what)(*cell, graph=graph, seed=self.seed) for cell in cells for graph in range(self.num)]
         return np.array(Parallel(n_jobs=self.jobs)(calls)).reshape(len(cells), self.num, -1)
@@ -102,7 +102,7 @@ def late(policy: Policy) -> float:
     return evaluate(policy, threads=1).late_fraction
 
 
-def share_kept(gain: NDArray[np.float64], best: NDArray[np.float64]) -> Share:
+def share_kept(gain: Floats, best: Floats) -> Share:
     """The share of a policy with improvements `gain` [graphs], the optimum's being `best` [graphs]."""
     total = float(best.mean())
     if total <= 0.0:

@@ -8,8 +8,8 @@ from math import sqrt
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.queueing import QueueingPolicy
 from runcard.study.evidence import (
@@ -146,7 +146,7 @@ def derive_gap(graphs: Graphs) -> Evidence:
     )
 
 
-def _shares(found: NDArray[np.float64], *, rise: bool = False) -> list[Share]:
+def _shares(found: Floats, *, rise: bool = False) -> list[Share]:
     """The share of each version, and `rise` from the first to the second; `found` [graphs, 2 + versions] are late."""
     best, *gains = improvement(found[:, 1:].T, found[:, 0])
     return [share_kept(gain, best) for gain in [*gains, *([gains[1] - gains[0]] if rise else [])]]

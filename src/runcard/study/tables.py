@@ -18,8 +18,8 @@ from math import isfinite, sqrt
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats
 from runcard.study.experiment import IGNORING, Experiment, Setting
 
 HEADS: Final = {
@@ -143,11 +143,11 @@ def agreement_of(results: Iterable[ExperimentResult]) -> Agreement:
     return Agreement(num_cells=len(off), within_3=within_3, within_4=within_4, farthest=max(off, default=0.0))
 
 
-def late_fractions(rows: dict[str, Any], setting: Setting, shared_delay: float, policy: str) -> NDArray[np.float64]:
+def late_fractions(rows: dict[str, Any], setting: Setting, shared_delay: float, policy: str) -> Floats:
     """[graphs] the late fractions of a policy in a setting, by number of the graph."""
     wanted = setting._asdict() | {"shared_delay": shared_delay, "policy": policy}
     chosen = np.logical_and.reduce([rows[name] == value for name, value in wanted.items()])
-    late: NDArray[np.float64] = np.asarray(rows["late_fraction"][chosen], np.float64)
+    late: Floats = np.asarray(rows["late_fraction"][chosen], np.float64)
     return late[np.argsort(rows["graph"][chosen])]
 
 
@@ -160,12 +160,12 @@ def read_paper(name: str) -> dict[tuple[int, float | None], dict[str, str]]:
     }
 
 
-def improvement(late: NDArray[np.float64], closest_first: NDArray[np.float64]) -> NDArray[np.float64]:
+def improvement(late: Floats, closest_first: Floats) -> Floats:
     """[graphs] δ in percent. Where nothing is ever late, nothing can be improved."""
     return np.where(closest_first > 0.0, 100.0 * (1.0 - late / np.maximum(closest_first, 1e-300)), 0.0)
 
 
-def gap(late: NDArray[np.float64], optimal: NDArray[np.float64]) -> NDArray[np.float64]:
+def gap(late: Floats, optimal: Floats) -> Floats:
     """[graphs] the gap to the optimum in percent."""
     return np.where(late == optimal, 0.0, 100.0 * (late / np.maximum(optimal, 1e-300) - 1.0))
 
@@ -198,14 +198,12 @@ def _cells(
             yield mean_cell(HEADS[policy], compared(late[f"{policy}{ending}"], late[base]), paper, graphs)
 
 
-def standard_error(values: NDArray[np.float64]) -> float | None:
+def standard_error(values: Floats) -> float | None:
     """The standard error of a mean; of one value it is not known."""
     return float(values.std(ddof=1)) / sqrt(len(values)) if len(values) > 1 else None
 
 
-def mean_cell(
-    column: str, values: NDArray[np.float64], paper: float | None, num_in_paper: int, step: float = 0.01
-) -> Cell:
+def mean_cell(column: str, values: Floats, paper: float | None, num_in_paper: int, step: float = 0.01) -> Cell:
     """A mean, beside the paper's, which is rounded to a multiple of `step`."""
     mean, error = float(values.mean()), standard_error(values)
     if paper is None or error is None:

@@ -73,10 +73,7 @@ def test_residuals_by_level(problem: DispatchProblem) -> None:
     table, h = dense.order_table(problem.order), value[: problem.num_states]
     residual = dense.rate_of(problem.cost, table) + dense.tau * (dense.matrix(table) @ h - h)
     found = Residuals.none(problem.num_trucks)
-    residual_sweep(
-        0, problem.num_states, value, problem.layout.states, problem.layout.offset, rows, rows.cost, found.lowest,
-        found.highest, found.largest,
-    )  # fmt: skip
+    residual_sweep(0, problem.num_states, value, problem.layout.states, problem.layout.offset, rows, rows.cost, found)
     levels = np.array(dense.states).sum(axis=1)
     for n in range(problem.num_trucks + 1):
         here = levels == n

@@ -61,8 +61,7 @@ def cheapest_costs(problem: DispatchProblem, idle_chance: Floats) -> Floats:
     chance = np.append(idle_chance[:most], idle_chance[most:].sum())
     least = np.array([problem.cost[teams.of_size(size)].min(axis=0) for size in range(most + 1)])
     here = [least[np.minimum(problem.trucks_needed, num_idle), points] for num_idle in range(most + 1)]
-    found: Floats = chance @ np.array(here)
-    return found
+    return np.asarray(chance @ np.array(here))
 
 
 def avoidable_cost(problem: DispatchProblem) -> float:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.mdp.arrays import Ints
+from runcard.mdp.arrays import Flags, Floats, Ints
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 
@@ -35,8 +35,6 @@ CANDIDATES: Final = {1: 24, 2: 20, 3: 12, 4: 9}
 class Subsets:
     """The sets of at most `most` of s trucks, as masks, by size: the first is the empty one."""
 
-    num_trucks: int
-    most: int
     masks: Ints
     sizes: Ints
     number: Ints
@@ -50,7 +48,7 @@ class Subsets:
         number = np.full(1 << num_trucks, -1, np.int64)
         number[masks] = np.arange(len(masks))
         sizes = np.array([mask.bit_count() for mask in masks], np.int64)
-        return Subsets(num_trucks, most, np.array(masks, np.int64), sizes, number)
+        return Subsets(np.array(masks, np.int64), sizes, number)
 
     def __len__(self) -> int:
         return len(self.masks)
@@ -65,13 +63,13 @@ class DemandColumns(NamedTuple):
     first: Ints
     point: Ints
     """[columns] the demand point; -1 for all others of a class."""
-    rate: NDArray[np.float64]
+    rate: Floats
     """[columns] incidents, as a part of all."""
     needed: Ints
     """[columns] trucks."""
     own: Ints
     """[columns] the mask of the trucks of the neighbourhood that are candidates of the point."""
-    is_home: NDArray[np.bool_]
+    is_home: Flags
     """[columns]"""
 
 
@@ -85,7 +83,7 @@ class Options(NamedTuple):
     start: Ints
     needed: Ints
     """[J] trucks."""
-    cost: NDArray[np.float64]
+    cost: Floats
     home_part: Ints
     """[options] the subset of home."""
     trucks: NDArray[np.int32]
@@ -99,9 +97,9 @@ class Options(NamedTuple):
     part: NDArray[np.int16]
     first_part: Ints
     """[options]"""
-    is_far: NDArray[np.bool_]
+    is_far: Flags
     """[J, neighbourhoods] neither home nor near."""
-    is_other: NDArray[np.bool_]
+    is_other: Flags
     """[J, N] trucks that are no candidates."""
 
 
@@ -189,7 +187,7 @@ def _cover(problem: DispatchProblem, order: Ints, size: int) -> tuple[Ints, Ints
     return members.astype(np.int64), home.astype(np.int64)
 
 
-def _near(order: Ints, members: Ints, home: Ints) -> NDArray[np.bool_]:
+def _near(order: Ints, members: Ints, home: Ints) -> Flags:
     """[J, neighbourhoods] whether the neighbourhood has one of the first trucks of the point, or is its home."""
     inside = np.zeros((len(members), order.shape[1]), np.bool_)
     np.put_along_axis(inside, members, True, axis=1)
@@ -198,7 +196,7 @@ def _near(order: Ints, members: Ints, home: Ints) -> NDArray[np.bool_]:
     return near
 
 
-def _candidates(problem: DispatchProblem, order: Ints, members: Ints, home: Ints) -> NDArray[np.bool_]:
+def _candidates(problem: DispatchProblem, order: Ints, members: Ints, home: Ints) -> Flags:
     """[J, N] the candidates of each demand point."""
     found = np.zeros(order.shape, np.bool_)
     for j, needed in enumerate(problem.trucks_needed.tolist()):
@@ -207,9 +205,7 @@ def _candidates(problem: DispatchProblem, order: Ints, members: Ints, home: Ints
     return found
 
 
-def _columns(
-    problem: DispatchProblem, members: Ints, home: Ints, near: NDArray[np.bool_], candidates: NDArray[np.bool_]
-) -> DemandColumns:
+def _columns(problem: DispatchProblem, members: Ints, home: Ints, near: Flags, candidates: Flags) -> DemandColumns:
     first, rows = [0], list[tuple[int, float, int, int, bool]]()
     rate = problem.incidents_per_day / problem.total_incidents_per_day
     bits = 1 << np.arange(members.shape[1])
@@ -230,8 +226,8 @@ def _columns(
 
 
 def _options(
-    problem: DispatchProblem, stations: Ints, members: Ints, home: Ints, near: NDArray[np.bool_],
-    candidates: NDArray[np.bool_], subsets: Subsets, columns: DemandColumns,
+    problem: DispatchProblem, stations: Ints, members: Ints, home: Ints, near: Flags,
+    candidates: Flags, subsets: Subsets, columns: DemandColumns,
 ) -> Options:  # fmt: skip
     most = int(problem.trucks_needed.max())
     column_of = np.full(near.shape, -1, np.int64)
@@ -296,7 +292,7 @@ def _teams(stations: Ints, size: int) -> Ints:
     return distinct[picked[fits]]
 
 
-def _least_costs(problem: DispatchProblem, point: int, own: Ints, others: Ints) -> NDArray[np.float64] | None:
+def _least_costs(problem: DispatchProblem, point: int, own: Ints, others: Ints) -> Floats | None:
     """[rows] the smallest cost at a point of each team of stations `own` [rows, trucks] with one of `others`.
 
     None if there is no team.
@@ -306,5 +302,4 @@ def _least_costs(problem: DispatchProblem, point: int, own: Ints, others: Ints) 
     num_rows, num_others = len(own), len(others)
     stations = np.hstack([np.repeat(own, num_others, axis=0), np.tile(others, (num_rows, 1))])
     teams = problem.teams.find(stations)
-    least: NDArray[np.float64] = problem.cost[teams, point].reshape(num_rows, num_others).min(axis=1)
-    return least
+    return np.asarray(problem.cost[teams, point].reshape(num_rows, num_others).min(axis=1))

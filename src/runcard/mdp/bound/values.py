@@ -12,7 +12,6 @@ from math import comb
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.bound import climbed
@@ -49,7 +48,7 @@ def neighbourhood_values(problem: DispatchProblem, *, threads: int | None = None
     )
 
 
-def by_station(value: Floats, stations: Ints, trucks: NDArray[np.int64]) -> Floats:
+def by_station(value: Floats, stations: Ints, trucks: Ints) -> Floats:
     """[C + 1, for each station] the mean value [2^s] of patterns, bit b of them a truck of stations[b]."""
     table = value.reshape((2,) * len(stations)).transpose(range(len(stations))[::-1])
     for station in np.unique(stations)[::-1].tolist():

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import SizeError
-from runcard.mdp.gpu.machine import DeviceArray, Machine
-from runcard.mdp.kernels.groups import GROUPS, STATES
+from runcard.mdp.gpu.machine import DeviceArray, Gpu
+from runcard.mdp.kernels.groups import STATES
 from runcard.mdp.layout import LEAST_RANGE, starts
 from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.states import each_level, each_mask
 from runcard.memory import in_words
 
 INTEGERS, DOUBLES = range(2)
@@ -73,7 +73,7 @@ class DeviceCosts:
     kept: tuple[DeviceArray, ...]
 
 
-def _struct(machine: Machine, fields: Sequence[Any]) -> tuple[DeviceArray, tuple[DeviceArray, ...]]:
+def _struct(machine: Gpu, fields: Sequence[Any]) -> tuple[DeviceArray, tuple[DeviceArray, ...]]:
     """Fields of eight bytes, one after another: whole numbers, floats, and arrays by their addresses."""
     content, kept = b"", []
     for one in fields:
@@ -85,36 +85,18 @@ def _struct(machine: Machine, fields: Sequence[Any]) -> tuple[DeviceArray, tuple
     return machine.put(np.frombuffer(content, np.uint8)), tuple(kept)
 
 
-def _by_digits(trucks: NDArray[np.int64], bits: NDArray[np.int64], first_bit: NDArray[np.int64]) -> tuple[Any, Any]:
-    """[states of these stations] the mask, and the number of idle trucks."""
-    mask, level = np.zeros(1, np.uint64), np.zeros(1, np.uint16)
-    for number, width, first in zip(trucks, bits, first_bit, strict=True):
-        idle = np.arange(number + 1)
-        ones = ((np.uint64(1) << np.minimum(idle, width).astype(np.uint64)) - np.uint64(1)) << np.uint64(first)
-        mask = (mask[:, None] | ones).ravel()
-        level = (level[:, None] + idle.astype(np.uint16)).ravel()
-    return mask, level
-
-
-def states_of_level(trucks: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[N + 1] the number of states with each number of idle trucks."""
-    found = np.ones(1)
-    for number in trucks:
-        found = np.convolve(found, np.ones(number + 1))
-    return found
-
-
-def device_problem(problem: DispatchProblem, machine: Machine) -> DeviceProblem:
+def device_problem(problem: DispatchProblem, machine: Gpu) -> DeviceProblem:
     """The problem in the memory of a machine."""
     layout, teams, trucks = problem.layout, problem.teams, problem.trucks
     states, by_group = layout.states, layout.teams.by_group
     low = problem.num_stations
     while low > 0 and int(np.prod(trucks[low - 1 :] + 1)) <= LOW_STATES:
         low -= 1
-    low_mask, low_level = _by_digits(trucks[low:], states.bits[low:], states.first_bit[low:])
-    high_mask, high_level = _by_digits(trucks[:low], states.bits[:low], states.first_bit[:low])
+    low_mask, high_mask = (
+        each_mask(trucks[part], states.bits[part], states.first_bit[part]) for part in (slice(low, None), slice(low))
+    )
     needed = problem.levels.needed
-    group_start = np.array([_group_start(problem, int(k)) for k in needed])
+    group_start = np.array([layout.group_start(int(k)) for k in needed])
     # Where fewer trucks are idle than an incident needs, all of them go: the state is the offset of their team.
     small = np.flatnonzero(teams.sizes < needed[-1])
     small = small[np.argsort(layout.offset[small])]
@@ -125,7 +107,7 @@ def device_problem(problem: DispatchProblem, machine: Machine) -> DeviceProblem:
         [
             problem.num_states, problem.num_stations, problem.num_trucks + 1, int((trucks == 1).all()), len(low_mask),
             float(problem.returns_per_day), problem.total_incidents_per_day, trucks, states.stride,
-            low_mask, high_mask, low_level, high_level,
+            low_mask, high_mask, each_level(trucks[low:]), each_level(trucks[:low]),
             len(needed), len(small), needed, problem.levels.rates, group_start, layout.offset[small], small_cost,
             problem.num_points, problem.num_teams, teams.base, problem.trucks_needed, problem.incidents_per_day,
             teams.number_of_code, teams.masks, layout.offset, teams.first_of_size,
@@ -140,14 +122,7 @@ def device_problem(problem: DispatchProblem, machine: Machine) -> DeviceProblem:
     )
 
 
-def _group_start(problem: DispatchProblem, needed: int) -> NDArray[np.int64]:
-    """[groups + 1] where each group of the teams of a size begins among the places."""
-    part, layout = problem.teams.of_size(needed), problem.layout
-    groups = layout.group[layout.teams.by_group[part]]
-    return np.asarray(part.start + np.searchsorted(groups, np.arange(len(GROUPS) + 1)), np.int64)
-
-
-def device_costs(problem: DispatchProblem, machine: Machine, kind: int) -> DeviceCosts:
+def device_costs(problem: DispatchProblem, machine: Gpu, kind: int) -> DeviceCosts:
     """The costs in keys of one kind in the memory of a machine."""
     needed, layout = problem.levels.needed, problem.layout
     members = [np.flatnonzero(problem.trucks_needed == k) for k in needed]
@@ -187,7 +162,7 @@ def device_costs(problem: DispatchProblem, machine: Machine, kind: int) -> Devic
     )
 
 
-def check_teams(problem: DispatchProblem, machine: Machine) -> None:
+def check_teams(problem: DispatchProblem, machine: Gpu) -> None:
     """Raise a SizeError if there are too many teams for the memory that threads share."""
     _warps(_most_places(problem), 8, machine.shared_bytes)
 

@@ -24,13 +24,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import InputError, SizeError
-from runcard.mdp.arrays import Floats
+from runcard.mdp.arrays import Floats, frozen
 from runcard.mdp.backend import Improvement, StateProbabilities
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.gpu.arrays import (
@@ -41,9 +40,8 @@ from runcard.mdp.gpu.arrays import (
     check_teams,
     device_costs,
     device_problem,
-    states_of_level,
 )
-from runcard.mdp.gpu.machine import THREADS, DeviceArray, Machine
+from runcard.mdp.gpu.machine import THREADS, DeviceArray, Gpu
 from runcard.mdp.gpu.mixing import MOST_STEPS, Mixing
 from runcard.mdp.kernels.groups import STATES
 from runcard.mdp.layout import VALUE_PADDING
@@ -53,9 +51,6 @@ from runcard.memory import in_words
 
 MOST_TRUCKS: Final = 40
 """More trucks than this would make the differences by the number of busy trucks lose too many digits."""
-
-COARSE_UNITS: Final = 4.0
-"""Coarse numbers are used while the bounds are at least this many of their units apart."""
 
 AXES: Final = 4
 """Stations of one truck that one pass over the states changes the basis for."""
@@ -89,7 +84,7 @@ class GpuRows:
     """The values and the measure whose residuals were asked for last, and these residuals."""
 
 
-def gpu_backend(problem: DispatchProblem, machine: Machine) -> "GpuBackend":
+def gpu_backend(problem: DispatchProblem, machine: Gpu) -> "GpuBackend":
     """The backend for a problem; a SizeError where its states or teams do not fit in the memory of the GPU."""
     if problem.num_trucks > MOST_TRUCKS:
         raise SizeError(
@@ -99,7 +94,7 @@ def gpu_backend(problem: DispatchProblem, machine: Machine) -> "GpuBackend":
     return GpuBackend(problem, machine, mixed_steps(problem.num_states, machine))
 
 
-def mixed_steps(num_states: int, machine: Machine) -> int:
+def mixed_steps(num_states: int, machine: Gpu) -> int:
     """How many steps the memory of a machine can mix; a SizeError where not even one."""
     free, per_array = machine.free_bytes, 8.0 * num_states
     steps = int(min(MOST_STEPS, (0.97 * free / per_array - 2.0) // 2.0))
@@ -117,23 +112,13 @@ class GpuBackend:
     """The kernels of a GPU on the states of one problem."""
 
     problem: DispatchProblem
-    machine: Machine
+    machine: Gpu
     most_steps: int = MOST_STEPS
-
-    @property
-    def has_coarse(self) -> bool:
-        """Whether `improve` is worth doing in coarse numbers first: always, since they take a fraction of the time."""
-        return True
-
-    @property
-    def coarse_units(self) -> float:
-        """Coarse numbers are used while the bounds are at least this many of their units apart."""
-        return COARSE_UNITS
-
-    @property
-    def sweeps_per_cycle(self) -> int:
-        """Every step is a pass of its own."""
-        return 1
+    has_coarse: ClassVar[bool] = True
+    """Coarse numbers take a fraction of the time."""
+    coarse_units: ClassVar[float] = 4.0
+    sweeps_per_cycle: ClassVar[int] = 1
+    """Every step is a pass of its own."""
 
     @cached_property
     def _device(self) -> DeviceProblem:
@@ -150,11 +135,11 @@ class GpuBackend:
         return {}
 
     @cached_property
-    def _even(self) -> NDArray[np.float64]:
+    def _even(self) -> Floats:
         """[levels] the probability of a state of each level if those were equally likely."""
-        return self.problem.levels.idle_distribution / states_of_level(self.problem.trucks)
+        return self.problem.levels.idle_distribution / self.problem.states.num_at_level
 
-    def _mixing(self, weight: NDArray[np.float64]) -> Mixing:
+    def _mixing(self, weight: Floats) -> Mixing:
         return Mixing(
             self.machine, self._device.struct, self.problem.num_states, self.machine.put(weight), self.most_steps
         )
@@ -172,8 +157,7 @@ class GpuBackend:
         self.machine.launch("centre", [self._device.struct, value.array, by_level])
         result = np.zeros(self.problem.num_states + VALUE_PADDING)
         self.machine.get(value.array, result[: self.problem.num_states])
-        result.flags.writeable = False
-        return result
+        return frozen(result)
 
     def improve(self, value: DeviceValue, *, coarse: bool = False, want_rows: bool = True) -> Improvement:
         """The residuals of the Bellman equation at `value`; the rows hold them, state by state."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,60 +21,6 @@ THREADS: Final = 256
 
 DeviceArray: TypeAlias = Any
 """An array in the memory of the machine."""
-
-
-class Machine(Protocol):
-    """Memory and kernels."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def free_bytes(self) -> float:
-        """The memory that is left."""
-        ...
-
-    @property
-    def shared_bytes(self) -> int:
-        """The most memory that the threads of a block can share."""
-        ...
-
-    @property
-    def num_blocks(self) -> int:
-        """Blocks of threads that keep all of it busy."""
-        ...
-
-    def empty(self, size: int, dtype: type = np.float64) -> DeviceArray:
-        """An array of that size."""
-        ...
-
-    def zeros(self, size: int) -> DeviceArray:
-        """Doubles that are 0."""
-        ...
-
-    def put(self, array: NDArray[Any]) -> DeviceArray:
-        """A copy in the memory of the machine."""
-        ...
-
-    def get(self, array: DeviceArray, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """A copy in the memory of the processor."""
-        ...
-
-    def address(self, array: DeviceArray) -> int:
-        """Where an array begins."""
-        ...
-
-    def launch(self, name: str, arguments: Sequence[Any], num_blocks: int | None = None) -> None:
-        """Run a kernel; its arguments are arrays, None, whole numbers and floats."""
-        ...
-
-    def bellman(
-        self, *, points: int, key: int, warps: int, num_blocks: int, shared: int, arguments: Sequence[Any]
-    ) -> None:
-        """Run the kernel of the Bellman equation, compiled for so many points to a lane and this kind of keys."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

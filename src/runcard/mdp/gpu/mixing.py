@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runcard.mdp.gpu.machine import THREADS, DeviceArray, Machine
+from runcard.mdp.arrays import Floats
+from runcard.mdp.gpu.machine import THREADS, DeviceArray, Gpu
 
 MOST_STEPS: Final = 5
 """Steps that are mixed: more gain nothing, and each takes two numbers for each state."""
@@ -19,7 +19,7 @@ MOST_STEPS: Final = 5
 LARGEST_WEIGHT: Final = 1e4
 
 
-def mixing_weights(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+def mixing_weights(gram: Floats) -> Floats:
     """γ from the inner products of the steps; the last step alone where that would amplify rounding errors."""
     last = np.zeros(len(gram))
     last[-1] = 1.0
@@ -40,7 +40,7 @@ def mixing_weights(gram: NDArray[np.float64]) -> NDArray[np.float64]:
 class Mixing:
     """The last few steps of one iteration."""
 
-    machine: Machine
+    machine: Gpu
     problem: DeviceArray
     """The problem as the kernels see it."""
     num_states: int
@@ -51,7 +51,7 @@ class Mixing:
     """x + s"""
     steps: list[DeviceArray] = field(default_factory=list)
     """s"""
-    gram: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    gram: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def next(self, value: DeviceArray, step: DeviceArray) -> DeviceArray:
         """Where to go on from, after a step from `value`; both arrays are kept, and `value` is moved."""

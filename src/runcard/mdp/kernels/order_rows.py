@@ -1,8 +1,8 @@
-"""Rows of a policy that follows an order of stations, of one that is a run card, and of one that is given as a table.
+"""Rows of a policy that is a run card, or an order of stations, and of one that is given as a table.
 
 An order policy sends, for an incident at j, the first min(k_j, |f|) idle trucks along the order of j, as many from each
 station as it has. Closest-first is the order by expected driving time. A run card sends the first team of its lines
-that is idle, and follows an order where none of them is.
+that is idle, and follows an order where none of them is; an order is a card without lines.
 """
 
 from typing import Any
@@ -48,49 +48,15 @@ def _write_row(
 
 
 @njit(nogil=True, cache=True)
-def order_rows(
-    start: int,
-    stop: int,
-    space: Any,
-    order: Ints,
-    needed: Ints,
-    rate: Floats,
-    number_of_code: Ints,
-    cost: Floats,
-    measures: Floats,
-    rows: Any,
-) -> None:
-    """Fill `rows` for the states start..stop-1 of the policy that follows `order` [points, stations].
-
-    `cost` is [teams, points], and `measures` are some more of such tables.
-    """
-    sent, used = np.full(len(cost), -1.0), np.empty(len(cost), np.int64)
-    choice = np.empty(len(needed), np.int64)
-    end = 0
-    idle, weight, step = enter_state(start, space)
-    for f in range(start, stop):
-        for j in range(len(needed)):
-            choice[j] = first_idle_team(order, j, idle, needed[j], number_of_code)
-        end = _write_row(choice, rate, cost, measures, sent, used, f - start, end, rows)
-        next_state(space, idle, weight, step)
-
-
-@njit(nogil=True, cache=True)
 def card_rows(
-    start: int,
-    stop: int,
-    space: Any,
-    lines: Ints,
-    order: Ints,
-    needed: Ints,
-    rate: Floats,
-    team_mask: Any,
-    number_of_code: Ints,
-    cost: Floats,
-    measures: Floats,
-    rows: Any,
-) -> None:
-    """The same for run cards with `lines` [points, depth] of team numbers, -1 behind the last, and an `order`."""
+    start: int, stop: int, space: Any, lines: Ints, order: Ints, needed: Ints, rate: Floats, team_mask: Any,
+    number_of_code: Ints, cost: Floats, measures: Floats, rows: Any,
+) -> None:  # fmt: skip
+    """Fill `rows` for the states start..stop-1 of the policy of run cards.
+
+    These have `lines` [points, depth] of team numbers, -1 behind the last, and an `order` [points, stations]. `cost` is
+    [teams, points], and `measures` are some more of such tables.
+    """
     sent, used = np.full(len(cost), -1.0), np.empty(len(cost), np.int64)
     choice = np.empty(len(needed), np.int64)
     end = 0
@@ -98,7 +64,10 @@ def card_rows(
     for f in range(start, stop):
         busy = ~state_mask(space, idle, 0, np.uint64(0))
         for j in range(len(needed)):
-            choice[j] = first_on_card(lines, order, j, idle, busy, needed[j], team_mask, number_of_code)
+            if lines.shape[1] == 0:  # in half the time
+                choice[j] = first_idle_team(order, j, idle, needed[j], number_of_code)
+            else:
+                choice[j] = first_on_card(lines, order, j, idle, busy, needed[j], team_mask, number_of_code)
         end = _write_row(choice, rate, cost, measures, sent, used, f - start, end, rows)
         next_state(space, idle, weight, step)
 

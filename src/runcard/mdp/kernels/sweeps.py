@@ -63,18 +63,9 @@ def _value_sweep(up: bool) -> Callable[..., None]:
 
 @njit(nogil=True, cache=True, fastmath=CONTRACT)
 def residual_sweep(
-    start: int,
-    stop: int,
-    value: Floats,
-    space: Any,
-    offset: Ints,
-    rows: Any,
-    cost: Floats,
-    lowest: Floats,
-    highest: Floats,
-    largest: Floats,
+    start: int, stop: int, value: Floats, space: Any, offset: Ints, rows: Any, cost: Floats, found: Any
 ) -> None:
-    """Bring `lowest` and `highest` [levels] to the residuals, g left out, and `largest` [levels] to the largest |h|."""
+    """Bring found.lowest and highest [levels] to the residuals, g left out, and found.largest to the largest |h|."""
     idle, weight, step = enter_state(start, space)
     for f in range(start, stop):
         row = f - start
@@ -86,9 +77,9 @@ def residual_sweep(
         for i in range(len(idle)):
             total += weight[i] * (value[np.uint64(f + step[i])] - own)
             level += idle[i]
-        lowest[level] = min(lowest[level], total)
-        highest[level] = max(highest[level], total)
-        largest[level] = max(largest[level], abs(own))
+        found.lowest[level] = min(found.lowest[level], total)
+        found.highest[level] = max(found.highest[level], total)
+        found.largest[level] = max(found.largest[level], abs(own))
         next_state(space, idle, weight, step)
 
 

@@ -10,18 +10,7 @@ from numba import njit
 
 from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.states import enter_state, state_mask
-from runcard.mdp.kernels.team_codes import first_idle_team, first_on_card
-
-
-@njit(nogil=True, cache=True)
-def order_shares(
-    states: Ints, probability: Floats, space: Any, order: Ints, needed: Ints, number_of_code: Ints, share: Floats
-) -> None:
-    """Add the shares of the policy that follows `order` [points, stations]."""
-    for f in states:
-        idle, _, _ = enter_state(f, space)
-        for j in range(len(needed)):
-            share[j, first_idle_team(order, j, idle, needed[j], number_of_code)] += probability[f]
+from runcard.mdp.kernels.team_codes import first_on_card
 
 
 @njit(nogil=True, cache=True)

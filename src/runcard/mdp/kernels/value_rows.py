@@ -220,13 +220,11 @@ def value_rows(
     cost: Floats,
     measures: Floats,
     rows: Any,
-    lowest: Floats,
-    highest: Floats,
-    largest: Floats,
+    found: Any,
 ) -> None:
-    """Fill `rows` for the states start..stop-1, and bring `lowest` and `highest` [levels] to their residuals.
+    """Fill `rows` for the states start..stop-1, and bring found.lowest and highest [levels] to their residuals.
 
-    `largest` [levels] is brought to the largest |h|. `start` is a multiple of STATES, or no team has a group but 0.
+    found.largest [levels] is brought to the largest |h|. `start` is a multiple of STATES, or no team has a group but 0.
     `value` [states + padding] is h; `cost` is [teams, points], and `measures` are some more of such tables; `rows` are
     the arrays of `mdp.rows.PolicyRows` for that range, long enough for every team of every class, or with no room at
     all if only the residuals are wanted.
@@ -299,6 +297,6 @@ def value_rows(
                 for m in range(len(measures)):
                     rows.measured[m, row] += _total_of(measures[m], team, best[s, here], mask_of_team, source, rate)
             rows.end[row], rows.cost[row] = end, expected
-            lowest[level[s]] = min(lowest[level[s]], residual[s])
-            highest[level[s]] = max(highest[level[s]], residual[s])
-            largest[level[s]] = max(largest[level[s]], abs(own[s]))
+            found.lowest[level[s]] = min(found.lowest[level[s]], residual[s])
+            found.highest[level[s]] = max(found.highest[level[s]], residual[s])
+            found.largest[level[s]] = max(found.largest[level[s]], abs(own[s]))

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.errors import NotConvergedError
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.independent import IndependentTrucks, Walks
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.queueing.fixed_point import late_at_fixed_point, request_rates
@@ -33,18 +33,18 @@ class QueueArrays(NamedTuple):
     """T."""
     left_out: float
     """What may come and go of a rate because walks stop."""
-    first_demand: NDArray[np.float64]
+    first_demand: Floats
     """[N] D for p = 0."""
 
 
 class FixedPoint(NamedTuple):
     """The fixed point of a state: D and p of each truck, and the late incidents per day."""
 
-    idle: NDArray[np.int64]
+    idle: Ints
     """[N] 1 for idle trucks, 0 for busy ones."""
-    demand: NDArray[np.float64]
+    demand: Floats
     """[N]"""
-    busy: NDArray[np.float64]
+    busy: Floats
     """[N + outside]"""
     late: float
 
@@ -101,24 +101,21 @@ class TruckQueues:
         request_rates(arrays, np.zeros_like(asked), asked)
         return arrays._replace(first_demand=asked[: problem.num_trucks].copy())
 
-    def idle_trucks(self, idle: NDArray[np.int64]) -> NDArray[np.int64]:
+    def idle_trucks(self, idle: Ints) -> Ints:
         """[N] 1 for the trucks that are idle when `idle` [I] are: the first ones of each station."""
         trucks = self.problem.trucks
         place = np.arange(self.problem.num_trucks) - np.repeat(self.independent.first_truck[:-1], trucks)
         return (place < np.repeat(idle, trucks)).astype(np.int64)
 
-    def taken_trucks(self, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.int64]:
+    def taken_trucks(self, idle: Ints, teams: Ints) -> Ints:
         """[teams, k] the trucks that become busy when each team goes: the last idle ones of its stations; -1: none."""
         stations = self.problem.teams.stations[teams].astype(np.int64)
         nth = np.ones_like(stations)
         for place in range(1, stations.shape[1]):
             nth[:, place] = np.where(stations[:, place] == stations[:, place - 1], nth[:, place - 1] + 1, 1)
-        taken: NDArray[np.int64] = np.where(
-            stations >= 0, self.independent.first_truck[stations] + idle[stations] - nth, -1
-        )
-        return taken
+        return np.asarray(np.where(stations >= 0, self.independent.first_truck[stations] + idle[stations] - nth, -1))
 
-    def fixed_point(self, idle: NDArray[np.int64]) -> FixedPoint:
+    def fixed_point(self, idle: Ints) -> FixedPoint:
         """The fixed point of the state with `idle` [I] idle trucks."""
         flags = self.idle_trucks(idle)
         start, scratch = self.arrays.first_demand, self.independent.scratch()
@@ -126,14 +123,14 @@ class TruckQueues:
         self._check_found(np.array([late]), lambda _: idle)
         return FixedPoint(flags, demand, busy, late)
 
-    def late_in(self, start: int, stop: int) -> NDArray[np.float64]:
+    def late_in(self, start: int, stop: int) -> Floats:
         """[stop - start] the late incidents per day at the fixed points of a range of states."""
         late = np.empty(stop - start)
         late_of_states(start, self.problem.trucks, self.arrays, self.independent.scratch(), late)
         self._check_found(late, lambda row: np.array(np.unravel_index(start + row, tuple(self.problem.trucks + 1))))
         return late
 
-    def late_without(self, state: FixedPoint, idle: NDArray[np.int64], teams: NDArray[np.int64]) -> NDArray[np.float64]:
+    def late_without(self, state: FixedPoint, idle: Ints, teams: Ints) -> Floats:
         """[teams] the late incidents per day without each team; `state` is the fixed point of `idle` [I]."""
         nothing, order = np.zeros(len(teams)), np.arange(len(teams))
         return self._late_without(state, idle, teams, order, nothing, nothing, len(teams))
@@ -141,11 +138,11 @@ class TruckQueues:
     def late_without_best(
         self,
         state: FixedPoint,
-        idle: NDArray[np.int64],
-        teams: NDArray[np.int64],
-        cost: NDArray[np.float64],
+        idle: Ints,
+        teams: Ints,
+        cost: Floats,
         num_best: int,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """[teams] as `late_without`, but infinite for teams that cannot be among the `num_best` of least cost + price.
 
         `cost` [teams] is that of each team now. Teams that are better by at most `NEGLIGIBLE` may be left out, too.
@@ -159,9 +156,9 @@ class TruckQueues:
         return self._late_without(state, idle, teams, ranked, cost, least, num_best)
 
     def _late_without(
-        self, state: FixedPoint, idle: NDArray[np.int64], teams: NDArray[np.int64], ranked: NDArray[np.int64],
-        cost: NDArray[np.float64], least: NDArray[np.float64], num_best: int,
-    ) -> NDArray[np.float64]:  # fmt: skip
+        self, state: FixedPoint, idle: Ints, teams: Ints, ranked: Ints,
+        cost: Floats, least: Floats, num_best: int,
+    ) -> Floats:  # fmt: skip
         """[teams] what `late_without_teams` fills in, infinite for teams that it passes over."""
         late = np.full(len(teams), np.inf)
         late_without_teams(
@@ -172,19 +169,18 @@ class TruckQueues:
         return late
 
     @cached_property
-    def _usual_prices(self) -> NDArray[np.float64]:
+    def _usual_prices(self) -> Floats:
         """[I + 1] the price of one truck of each station when every truck is idle, then 0 for no truck."""
         state, singles = self.fixed_point(self.problem.trucks), np.flatnonzero(self.problem.teams.sizes == 1)
         late = self.late_without(state, self.problem.trucks, singles)
         return np.append(self.horizon_days * (late - state.late), 0.0)
 
     @cached_property
-    def _least_cost(self) -> NDArray[np.float64]:
+    def _least_cost(self) -> Floats:
         """[J] the cost of the cheapest team."""
-        least: NDArray[np.float64] = self.problem.cost.min(axis=0)
-        return least
+        return np.asarray(self.problem.cost.min(axis=0))
 
-    def _most_saved(self, state: FixedPoint) -> NDArray[np.float64]:
+    def _most_saved(self, state: FixedPoint) -> Floats:
         """[N + 1] the late incidents per day that are saved at most when each truck leaves, then 0 for no truck."""
         num, load = self.problem.num_trucks, state.demand / self.problem.returns_per_day
         spread = 1.0 / (self.horizon * (1.0 if self.relaxing else 1.0 + load))
@@ -192,7 +188,7 @@ class TruckQueues:
         find_savings(self.arrays.walks, state.busy, self._least_cost, saving)
         return np.append(spread * (saving[:num] + load * saving[:num].max()), 0.0)
 
-    def _check_found(self, late: NDArray[np.float64], idle_of: Callable[[int], NDArray[np.int64]]) -> None:
+    def _check_found(self, late: Floats, idle_of: Callable[[int], Ints]) -> None:
         """Raise an error for the first of several states without a fixed point, of which row n has idle_of(n) [I]."""
         missing = np.flatnonzero(np.isnan(late))
         if len(missing):
