@@ -110,7 +110,7 @@ def distance(found: Floats, exact: Floats) -> float:
 
 def test_values_of_closest_first(problem: DispatchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
     """One table is the integral along the dense path: within some percent with the usual steps, closer with more."""
-    exact = DenseField(problem, Dense(problem).order_table(problem.order)).values(1600)
+    exact = DenseField(problem, Dense(problem).order_table(problem.order)).values(400)
     usual = distance(MeanField(problem, problem.order).values().every_state(), exact)
     errors = []
     for steps in (50, 100, 200):
@@ -128,7 +128,7 @@ def test_values_of_the_second_round(problem: DispatchProblem, monkeypatch: pytes
     monkeypatch.setattr(mean_field, "STEPS", 200)
     first = MeanField(problem, problem.order).values()
     greedy = Dense(problem).greedy_table(first.every_state())
-    exact = DenseField(problem, greedy).values(1600)
+    exact = DenseField(problem, greedy).values(400)
     assert distance(mean_field_values(problem).every_state(), exact) < 1e-4
 
 

@@ -51,7 +51,7 @@ def check_same(policy: AheadPolicy, number: int, seed: int = 1) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("num_stations", "trucks_per_station", "needs", "gamma", "number"),
-    [(8, 2, (2, 1, 3), 0.3, 300), (24, 1, (2,), 0.3, 500), (30, 1, (1, 2, 3), 0.15, 150), (11, 3, (1, 4), 0.2, 40)],
+    [(8, 2, (2, 1, 3), 0.3, 100), (24, 1, (2,), 0.3, 100), (30, 1, (1, 2, 3), 0.15, 60), (11, 3, (1, 4), 0.2, 20)],
 )
 def test_the_same_teams_as_decide(
     num_stations: int, trucks_per_station: int, needs: tuple[int, ...], gamma: float, number: int

@@ -177,21 +177,19 @@ def test_steady_chances_at_any_load() -> None:
 
 @pytest.mark.parametrize("kind", [ExactCard, IndependentCard])
 @pytest.mark.parametrize("needed", [2, 4])
-@pytest.mark.parametrize("seed", range(6))
-def test_promises_are_kept_to_first_order(
-    seed: int, needed: int, kind: type[ExactCard] | type[IndependentCard]
-) -> None:
+def test_promises_are_kept_to_first_order(needed: int, kind: type[ExactCard] | type[IndependentCard]) -> None:
     """When a point with hardly any incidents changes its order, g falls by what its proposal promised."""
-    base = make_problem([1, 2, 1, 1], [needed, 1, 3, 2], load=0.4, seed=seed)
-    rates = base.incidents_per_day.copy()
-    rates[0] *= 1e-4
-    problem = replace(base, incidents_per_day=rates)
-    card = kind(problem, problem.order, 1)
-    proposal = card.propose()
-    order = problem.order.copy()
-    order[0] = proposal.order[0]
-    fall = card.upper - card.changed(order).upper
-    assert fall == pytest.approx(proposal.gain[0], rel=5e-3, abs=1e-9 * card.upper)
+    for seed in range(3):
+        base = make_problem([1, 2, 1, 1], [needed, 1, 3, 2], load=0.4, seed=seed)
+        rates = base.incidents_per_day.copy()
+        rates[0] *= 1e-4
+        problem = replace(base, incidents_per_day=rates)
+        card = kind(problem, problem.order, 1)
+        proposal = card.propose()
+        order = problem.order.copy()
+        order[0] = proposal.order[0]
+        fall = card.upper - card.changed(order).upper
+        assert fall == pytest.approx(proposal.gain[0], rel=5e-3, abs=1e-9 * card.upper), seed
 
 
 @pytest.mark.parametrize(("seed", "is_worse"), [*((seed, False) for seed in range(7)), (105, True)])
@@ -209,7 +207,7 @@ def test_more_states_than_a_search_takes(seed: int, is_worse: bool, monkeypatch:
 @pytest.mark.slow
 def test_department_without_a_state_space() -> None:
     """For 60 trucks there is a card, better than closest-first as far as can be told, and it decides with prices."""
-    problem = grid(1, num_stations=60, load=0.3, side=12)
+    problem = grid(1, num_stations=60, load=0.3, side=8)
     card = solve_fixed_card(problem)
     assert card.certificate is None
     start, found = (IndependentCard(problem, order, 1) for order in (problem.order, card.order))

@@ -10,32 +10,33 @@ from tests.policy_files import load_policy, save_policy
 
 import runcard
 from runcard.mdp.bound.values import by_station
-from runcard.mdp.problem import DispatchProblem
 
 NAME = "one-step-neighbourhoods"
 
 
-def busy_grid() -> DispatchProblem:
-    """Fourteen trucks, too many for one table of the mean field, that are busy most of the time."""
-    city = runcard.generate_grid(side=10, num_stations=14, load=0.4, seed=1, gamma=0.2, shared_delay=0.0)
-    return runcard.dispatch_problem(city, minutes=False)
-
-
 @pytest.mark.slow
-def test_it_is_near_the_optimum_at_high_load() -> None:
-    """Within half a percent, proven, and less than half as far from it as the mean field."""
-    problem = busy_grid()
-    late = {
-        name: runcard.evaluate(runcard.solve_problem(problem, name)).late_fraction
-        for name in (NAME, "one-step-mean-field", "optimal")
-    }
+def test_it_is_near_the_optimum_at_high_load_and_comes_back_from_its_file(tmp_path: Path) -> None:
+    """Within half a percent, proven, and less than half as far from it as the mean field; with its name and decisions.
+
+    Fourteen trucks, too many for one table of the mean field, that are busy most of the time.
+    """
+    city = runcard.generate_grid(side=10, num_stations=14, load=0.4, seed=1, gamma=0.2, shared_delay=0.0)
+    problem = runcard.dispatch_problem(city, minutes=False)
+    policies = {name: runcard.solve_problem(problem, name) for name in (NAME, "one-step-mean-field", "optimal")}
+    late = {name: runcard.evaluate(policy).late_fraction for name, policy in policies.items()}
     gap, of_mean_field = (late[name] / late["optimal"] - 1.0 for name in (NAME, "one-step-mean-field"))
     assert gap < 0.005
     assert gap < of_mean_field / 2.0
+    policy = policies[NAME]
+    again = load_policy(save_policy(policy, tmp_path / "policy"), problem)
+    assert again.name == policy.name == NAME
+    idle = problem.trucks.copy()
+    idle[::2] = 0
+    assert [again.decide(idle, point) for point in range(20)] == [policy.decide(idle, point) for point in range(20)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("side", "trucks", "load", "seed"), [(7, 10, 0.4, 4), (6, 12, 0.8, 4), (8, 14, 0.8, 4)])
+@pytest.mark.parametrize(("side", "trucks", "load", "seed"), [(7, 10, 0.4, 4), (6, 12, 0.8, 4)])
 def test_it_is_not_later_than_closest_first_where_nearly_all_are_late(
     side: int, trucks: int, load: float, seed: int
 ) -> None:
@@ -61,18 +62,6 @@ def test_stations_of_several_trucks_and_needs() -> None:
     found = runcard.evaluate(runcard.solve_problem(problem, NAME)).late_fraction
     best = runcard.evaluate(runcard.solve_problem(problem, "optimal")).late_fraction
     assert best <= found <= 1.01 * best
-
-
-@pytest.mark.slow
-def test_it_comes_back_from_its_file(tmp_path: Path) -> None:
-    """With its name and its decisions."""
-    problem = busy_grid()
-    policy = runcard.solve_problem(problem, NAME)
-    again = load_policy(save_policy(policy, tmp_path / "policy"), problem)
-    assert again.name == policy.name == NAME
-    idle = problem.trucks.copy()
-    idle[::2] = 0
-    assert [again.decide(idle, point) for point in range(20)] == [policy.decide(idle, point) for point in range(20)]
 
 
 @pytest.mark.parametrize("stations", [[0, 1, 2], [0, 0, 2], [2, 0, 2, 2], [1, 1]])

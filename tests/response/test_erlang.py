@@ -207,7 +207,7 @@ def test_rises_with_shared_delay(data: st.DataObject, n1: int, n2: int, t: float
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("q", "n1", "n2", "shared", "t"),
-    [(0.25, 60, 50, 12, 150.0), (0.5, 60, 50, 12, 150.0), (0.9, 60, 50, 12, 150.0), (0.5, 200, 180, 25, 420.0)],
+    [(0.25, 60, 50, 12, 150.0), (0.5, 60, 50, 12, 150.0), (0.9, 60, 50, 12, 150.0), (0.5, 200, 180, 12, 420.0)],
 )
 def test_long_mixture_in_high_precision(q: float, n1: int, n2: int, shared: int, t: float) -> None:
     """With 0 < q < 1 and long routes, up to 200 links, the binomial mixture keeps an error below 1e-11."""

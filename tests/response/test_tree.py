@@ -108,7 +108,7 @@ def test_hyperexponential_links(make_city: Any) -> None:
     assert response_table(city).p_late[1, 0] == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("driving", LAWS, ids=words)
+@pytest.mark.parametrize("driving", LAWS[::2], ids=words)
 def test_simulated_pairs(make_city: Any, driving: Driving) -> None:
     """P(late) and minutes are those of times drawn link by link, with and without turnout, shared or not."""
     turnouts = [Turnout(), Turnout(0.7, "lognormal", 0.5), Turnout(0.4, "gamma", 0.5), Turnout(0.7, shared=False)]

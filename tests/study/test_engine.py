@@ -24,15 +24,15 @@ from runcard.study.tasks import Task, run_task, tasks_of
 pytestmark = pytest.mark.slow
 
 EXPERIMENT = experiment_named("table2")
-NUM_GRAPHS = 21
-"""Three tasks for each setting, the last of them small."""
+NUM_GRAPHS = 12
+"""Two tasks for each setting, the last of them small."""
 TASKS = tasks_of(EXPERIMENT, num_graphs=NUM_GRAPHS, seed=7)
 RUN = "import sys; from runcard.cli import main; sys.exit(main())"
 STUDY = ("study", "table2", "--graphs", str(NUM_GRAPHS), "--seed", "7")
 
 
 def studied(path: Path, *, jobs: int = 1, backend: str = "loky", address: str | None = None) -> bytes:
-    """The Parquet file of Table 2 with 21 graphs, run in a folder."""
+    """The Parquet file of Table 2 with a few graphs, run in a folder."""
     folder = StudyFolder(path, 7)
     folder.prepare("1.0")
     run_tasks(TASKS, folder, jobs=jobs, backend=backend, address=address, done=lambda _: None)

@@ -3,6 +3,7 @@
 import re
 import sys
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from xml.etree import ElementTree
 
@@ -52,6 +53,12 @@ FIGURES = (
 )  # fmt: skip
 
 
+@cache
+def drawn(name: str) -> str:
+    """Each figure, drawn once."""
+    return figure_svg(result_named(name))
+
+
 def texts_of(svg: str) -> list[str]:
     """Every text of a figure, in the order of the file."""
     return ["".join(one.itertext()).strip() for one in ElementTree.fromstring(svg).iter(f"{SVG}text")]
@@ -60,7 +67,7 @@ def texts_of(svg: str) -> list[str]:
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_one_well_formed_element(name: str) -> None:
     """It parses as XML, is an <svg>, has words for those who cannot see it, and does not say when it was made."""
-    svg = figure_svg(result_named(name))
+    svg = drawn(name)
     element = ElementTree.fromstring(svg)
     assert element.tag == f"{SVG}svg"
     assert element.get("role") == "img"
@@ -73,7 +80,7 @@ def test_a_figure_is_one_well_formed_element(name: str) -> None:
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_drawn_twice_is_the_same_bytes_whatever_a_person_has_set(name: str) -> None:
     """Neither the time nor a person's own settings of matplotlib change it."""
-    first = figure_svg(result_named(name))
+    first = drawn(name)
     with matplotlib.rc_context({"lines.linewidth": 9.0, "font.size": 30.0, "svg.fonttype": "path"}):
         assert figure_svg(result_named(name)) == first
 
@@ -88,7 +95,7 @@ def test_ids_of_two_figures_differ_and_their_references_hold() -> None:
     """Figures on one page do not take each other's clip paths and markers."""
     ids = []
     for name in FIGURES:
-        svg = figure_svg(result_named(name))
+        svg = drawn(name)
         own = re.findall(r'\bid="([^"]+)"', svg)
         assert set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg)) <= set(own)
         ids += own

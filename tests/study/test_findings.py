@@ -30,8 +30,8 @@ def test_all_findings_are_listed() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(1, 10))
 def test_every_finding_holds(number: int) -> None:
-    """On 30 graphs, or 60, every claim is supported, and what supports it can be read in lines of a terminal."""
-    found = derive(number, num_graphs=60 if number == 6 else 30, seed=2)
+    """On 20 to 60 graphs every claim is supported, and what supports it can be read in lines of a terminal."""
+    found = derive(number, num_graphs={2: 30, 3: 30, 6: 60}.get(number, 20), seed=2)
     assert found.holds
     assert len(found.lines) > len(found.rows) >= 1
 

@@ -34,7 +34,7 @@ SHAPES = [
     make_problem([1, 1, 1, 2, 2], [2, 3] * 20),
     make_problem([1, 1], [4, 3]),
     make_problem([2, 2], [1, 1, 2], cost=[-1.0, 0.5]),
-    *map(random_problem, range(12)),
+    *map(random_problem, range(6)),
 ]
 
 

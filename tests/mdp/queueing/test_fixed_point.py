@@ -46,7 +46,7 @@ def test_fixed_points_at_any_load(kind: str, horizon: float, load: float) -> Non
     for trucks, needed, rates in (
         ([1], [1], None),
         ([1], [3, 2], None),
-        ([1] * 6, [4, 2, 4], None),
+        ([1] * 4, [4, 2, 4], None),
         ([1, 1, 1, 1], [2] * 8, None),
         ([3, 1, 2], [1, 2, 3, 2], [1.0, 0.0, 2.0, 1.0]),
     ):
