@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from itertools import pairwise
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -17,13 +18,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.layout import NAN, DayTable, TimeLayout, iso_format
 from runcard.city.conditions import near, shown
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+NAN: Final = float("nan")
 EPOCH: Final = date(1970, 1, 1)
 DAY_SECONDS: Final = 86400
 HALF_HOUR: Final = 1800
@@ -34,6 +35,10 @@ COARSE_STEPS: Final = (5, 10, 15, 30, 60, 300, 600, 900)
 """Seconds in which coarse clocks go."""
 LEAST_MOMENTS: Final = 30
 MOST_MOMENTS: Final = 0.5
+_WIDTHS: Final = {"Y": 4, "m": 2, "d": 2, "H": 2, "I": 2, "M": 2, "S": 2, "p": 2}
+"""Of what strptime reads."""
+_LIMITS: Final = {"Y": (EARLIEST, LATEST), "m": (1, 12), "H": (0, 23), "I": (1, 12), "M": (0, 59), "S": (0, 59)}
+_ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ])[0-9]{2}:[0-9]{2}(?:(:[0-9]{2})(\.(?:[0-9]{3}){1,2})?)?")
 _CLOCK_PART: Final = re.compile(r"([T ])%[HIMSTX]")
 
 
@@ -52,8 +57,7 @@ class Clock:
         self._days: dict[str, int] = {}
         self._seconds: dict[str, tuple[float, float | None]] = {}
         self._offsets: dict[int, tuple[int, int]] = {}
-        self._layouts: dict[str, TimeLayout | None] = {}
-        self._even_days = DayTable(self._even_day)
+        self._even_days = cache(self._even_day)
         self.with_offset = self.without_offset = self.read_twice = 0
 
     def read(self, text: str) -> tuple[float, float | None]:
@@ -105,37 +109,25 @@ class Clock:
     def columns(self, columns: Sequence[Sequence[str]]) -> tuple[Floats, Ints]:
         """[column, row] the UTC seconds of many rows, NaN where a text is empty, and the rows that `times` has to read.
 
-        Nearly all times are of one layout, without an offset in the text, and the clocks did not change on their day.
-        What these are does not depend on the rest of their row.
+        Nearly all times are figures of fixed width, without an offset in the text, and the clocks did not change on
+        their day. What these are does not depend on the rest of their row.
         """
         found = np.full((len(columns), len(columns[0])), NAN)
-        widths = np.array([np.fromiter(map(len, texts), np.int64, len(texts)) for texts in columns])
-        is_text = widths > 0
-        for texts, width, seconds in zip(columns, widths, found, strict=True):
-            layout = self._layout(next(filter(None, texts), ""))
-            if layout is not None:
-                places, of_day = layout.read(texts, width)
-                seconds[:] = self._even_days.numbers(places) + of_day
+        is_text = np.array([np.fromiter(map(bool, texts), np.bool_, len(texts)) for texts in columns])
+        for texts, seconds in zip(columns, found, strict=True):
+            example = next(filter(None, texts), "")
+            time_format = _iso_format(example) if self._iso else self._format
+            if self._cut != "T" or " " not in time_format:  # else `read` would cut it elsewhere
+                days, of_day = _read_figures(texts, time_format, len(example))
+                listed, place = np.unique(days, return_inverse=True)
+                seconds[:] = np.array([self._even_days(day) for day in listed.tolist()])[place] + of_day
         is_other = (np.isnan(found) & is_text).any(axis=0)
         self.without_offset += int(np.count_nonzero(is_text[:, ~is_other]))
         return found, np.flatnonzero(is_other)
 
-    def _layout(self, example: str) -> TimeLayout | None:
-        """The layout of a column with such a time; None if it is not all figures, or `read` would cut it elsewhere."""
-        time_format = iso_format(example) if self._iso else self._format
-        if "%f" in time_format and len(example) == TimeLayout(time_format.replace("%f", "%F")).width:
-            time_format = time_format.replace("%f", "%F")
-        if time_format not in self._layouts:
-            layout = TimeLayout(time_format)
-            is_fit = layout.is_complete and not (self._cut == "T" and " " in time_format)
-            self._layouts[time_format] = layout if is_fit else None
-        return self._layouts[time_format]
-
-    def _even_day(self, day: date) -> float:
-        """The UTC seconds at which a day begins; NaN if the clocks change on it."""
-        if not EARLIEST <= day.year <= LATEST:
-            return NAN
-        begin, offsets = (day - EPOCH).days * DAY_SECONDS, {(0, 0)}
+    def _even_day(self, day: int) -> float:
+        """The UTC seconds at which a day since 1970 begins; NaN if the clocks change on it."""
+        begin, offsets = day * DAY_SECONDS, {(0, 0)}
         if self._zone is not None:
             offsets = {self._offsets_of(begin // HALF_HOUR + part) for part in range(DAY_SECONDS // HALF_HOUR)}
         first, second = next(iter(offsets))
@@ -194,6 +186,49 @@ class Clock:
             if all(a <= b for a, b in pairwise(known)) and length < shortest - 1e-9:
                 best, shortest = times, length
         return best
+
+
+def _iso_format(text: str) -> str:
+    """The format of an ISO time, empty if it is of another form."""
+    match = _ISO.fullmatch(text)
+    if match is None:
+        return ""
+    return f"%Y-%m-%d{match[1]}%H:%M{':%S' if match[2] else ''}{'.%f' if match[3] else ''}"
+
+
+def _read_figures(texts: Sequence[str], time_format: str, width: int) -> tuple[Ints, Floats]:
+    """[text] the day since 1970 and the seconds of the day of times that are figures of this width in all; NaN for
+    what is not written exactly so, and is left to `Clock.read`."""
+    fields = re.findall(r"%(.)|(.)", time_format, re.DOTALL)
+    keys, sizes = [key for key, _ in fields if key], [1 if sign else _WIDTHS.get(key, 0) for key, sign in fields]
+    if "f" in keys:
+        sizes[fields.index(("f", ""))] = width - sum(sizes)
+    is_complete = len({*keys}) == len(keys) and {*keys} - {"f", "S"} in ({*"YmdHM"}, {*"YmdIMp"})
+    if not is_complete or sum(sizes) != width or min(sizes) < 1:
+        return np.zeros(len(texts), np.int64), np.full(len(texts), NAN)
+    signs = np.array(texts, f"U{width + 1}").view(np.uint32).reshape(len(texts), width + 1).T.astype(np.int64)
+    fits, at = signs[width] == 0, dict.fromkeys("Sfp", np.zeros(len(texts), np.int64))
+    for (key, sign), end, size in zip(fields, np.cumsum(sizes).tolist(), sizes, strict=True):
+        own = signs[end - size : end]
+        if sign:
+            fits &= own[0] == ord(sign)
+        elif key == "p":
+            fits &= ((own[0] == ord("A")) | (own[0] == ord("P"))) & (own[1] == ord("M"))
+            at["p"] = 12 * (own[0] == ord("P"))
+        else:
+            figures = own - ord("0")
+            at[key] = 10 ** np.arange(size)[::-1] @ figures
+            least, most = _LIMITS.get(key, (0, 10**size))
+            fits &= ((figures >= 0) & (figures <= 9)).all(axis=0) & (at[key] >= least) & (at[key] <= most)
+    months = np.where(fits, 12 * (at["Y"] - 1970) + at["m"] - 1, 0)
+    first, following = (
+        month.astype("datetime64[M]").astype("datetime64[D]").astype(int) for month in (months, months + 1)
+    )
+    fits &= (at["d"] >= 1) & (at["d"] <= following - first)
+    hour = at["H"] if "H" in at else at["I"] % 12 + at["p"]
+    fraction = at["f"] * 1000**2 // 10 ** sizes[fields.index(("f", ""))] / 1e6 if "f" in keys else 0.0
+    seconds = np.where(fits, 3600.0 * hour + 60.0 * at["M"] + at["S"] + fraction, NAN)
+    return np.where(fits, first + at["d"] - 1, 0), seconds
 
 
 def _parts(time_format: str) -> tuple[str, str, str]:

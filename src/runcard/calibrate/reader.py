@@ -16,8 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.clock import MOST_KEPT, Clock, TimeError
-from runcard.calibrate.layout import NAN
+from runcard.calibrate.clock import MOST_KEPT, NAN, Clock, TimeError
 from runcard.calibrate.mapping import PLACE_COLUMNS, TIMES, LogMapping, Vocabulary
 from runcard.calibrate.rejected import Rejected
 from runcard.calibrate.rows import Columns
