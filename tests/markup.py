@@ -2,15 +2,19 @@
 
 from html.parser import HTMLParser
 
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
 
 class Markup(HTMLParser):
     """The text and the tables of some HTML; raises an AssertionError if a tag is not closed where it should be."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.tables: list[list[list[str]]] = []
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.cells: list[list[list[tuple[str, str, list[str]]]]] = []
+        """By table and row: the tag, the class and the pieces of text of each cell."""
         self.words = ""
+        """All text but that of scripts and styles."""
         self._open: list[str] = []
         self.feed(text)
         self.close()
@@ -18,20 +22,21 @@ class Markup(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Take note of a tag."""
-        self.tags.append((tag, dict(attrs)))
-        self._open.append(tag)
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self._open.append(tag)
         if tag == "table":
-            self.tables.append([])
+            self.cells.append([])
         elif tag == "tr":
-            self.tables[-1].append([])
+            self.cells[-1].append([])
         elif tag in ("td", "th"):
-            self.tables[-1][-1].append("")
+            self.cells[-1][-1].append((tag, self.tags[-1][1].get("class", ""), []))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Take note of a tag without content."""
-        self.tags.append((tag, dict(attrs)))
-        if tag == "br" and self._open[-1] in ("td", "th"):
-            self.tables[-1][-1][-1] += "\n"
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        if tag == "br" and {"td", "th"} & set(self._open):
+            self.cells[-1][-1][-1][2].append("\n")
 
     def handle_endtag(self, tag: str) -> None:
         """Close the tag that was opened last."""
@@ -39,9 +44,15 @@ class Markup(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Add to the text, and to the cell where it stands."""
-        self.words += data
-        if self._open and self._open[-1] in ("td", "th"):
-            self.tables[-1][-1][-1] += data
+        if self._open and self._open[-1] not in ("script", "style"):
+            self.words += data
+        if {"td", "th"} & set(self._open):
+            self.cells[-1][-1][-1][2].append(data)
+
+    @property
+    def tables(self) -> list[list[list[str]]]:
+        """The texts of the cells."""
+        return [[["".join(pieces) for _, _, pieces in row] for row in table] for table in self.cells]
 
     @property
     def names(self) -> set[str]:
@@ -61,5 +72,5 @@ def shown(thing: object) -> Markup:
     for _, attributes in page.tags:
         assert not {"src", "href", "class", "id"} & attributes.keys()
         assert not any(name.startswith("on") for name in attributes)
-        assert "background" not in (attributes.get("style") or "")
+        assert "background" not in attributes.get("style", "")
     return page

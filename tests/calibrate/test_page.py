@@ -3,12 +3,12 @@
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.calibrate.cities import made_up, road_city, true_city
+from tests.markup import Markup
 
 from runcard.calibrate.backtest import AS_IT_WAS, Backtest, split_log
 from runcard.calibrate.backtest import backtest as replay
@@ -17,45 +17,6 @@ from runcard.calibrate.goodness import Goodness, judge_fit
 from runcard.calibrate.page import fit_page, number_text
 from runcard.calibrate.pictures import CAPTIONS, pictures
 from runcard.plan.plan import solve
-
-VOID = {"meta", "br", "hr", "img", "link", "input"}
-
-
-class Checked(HTMLParser):
-    """Reads a page and fails if its elements are not nested well."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
-        self.words = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element that begins."""
-        self.seen.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element without content."""
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        """Check that the element that ends is the one that began last."""
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        """Collect the words."""
-        self.words += data if self.open and self.open[-1] != "style" else ""
-
-
-def checked(page: str) -> Checked:
-    """The page, read."""
-    found = Checked()
-    found.feed(page)
-    found.close()
-    assert found.open == []
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -79,17 +40,17 @@ def page(fit: Fit, goodness: Goodness) -> str:
 
 def test_the_page_is_well_formed_and_needs_nothing_else(page: str) -> None:
     """Elements are nested, ids are unique, there is no script, and nothing is loaded from anywhere."""
-    found = checked(page)
-    assert not any(tag in ("script", "iframe", "link", "img") for tag, _ in found.seen)
-    for _, attributes in found.seen:
+    found = Markup(page)
+    assert not any(tag in ("script", "iframe", "link", "img") for tag, _ in found.tags)
+    for _, attributes in found.tags:
         for name, value in attributes.items():
             assert not name.startswith("on")
             if name in ("src", "href", "xlink:href", "action"):
-                assert (value or "").startswith("#")
+                assert value.startswith("#")
     # The names of XML are no addresses that anybody loads.
     assert "http" not in re.sub(r'xmlns(:\w+)?="http://www\.w3\.org/[^"]*"', "", page)
     assert "url(http" not in page
-    ids = [attributes["id"] for _, attributes in found.seen if "id" in attributes]
+    ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
 
 
@@ -98,7 +59,7 @@ def test_a_good_fit_and_a_bad_one(fit: Fit, goodness: Goodness, page: str) -> No
     assert "Nothing is badly fitted" in page
     assert "This fit is bad" not in page
     bad = fit_page(fit, replace(goodness, faults=("Roads <are> wrong.", "Incidents come in bursts.")))
-    words = checked(bad).words
+    words = Markup(bad).words
     assert words.index("This fit is bad in 2 ways. Read this before you use its numbers.") < words.index(
         "How well it fits"
     )
@@ -108,7 +69,7 @@ def test_a_good_fit_and_a_bad_one(fit: Fit, goodness: Goodness, page: str) -> No
 
 def test_every_number_and_reason_is_on_the_page(fit: Fit, page: str) -> None:
     """All fitted numbers, all reasons for which rows are not used, and what is sent are there."""
-    words = checked(page).words
+    words = Markup(page).words
     for one in fit.numbers:
         assert one.name in words
         assert number_text(one.value) in words
@@ -124,7 +85,7 @@ def test_overruled_numbers_are_marked(fit: Fit) -> None:
     own = fit_city(road_city(), fit.log, overrule={"shared_delay": 0.123})
     page = fit_page(own, judge_fit(own))
     assert "class=overruled" in page
-    assert f"overruled: the log says {number_text(fit.number('shared_delay').value)}" in checked(page).words
+    assert f"overruled: the log says {number_text(fit.number('shared_delay').value)}" in Markup(page).words
 
 
 def test_names_cannot_break_the_page(fit: Fit, goodness: Goodness) -> None:
@@ -136,8 +97,8 @@ def test_names_cannot_break_the_page(fit: Fit, goodness: Goodness) -> None:
         busy=tuple(replace(one, unit="$E_1$ 消防", kind=nasty) for one in goodness.busy),
         late=tuple(replace(one, standard=replace(one.standard, type=nasty)) for one in goodness.late),
     )
-    found = checked(fit_page(replace(fit, log=replace(fit.log, name=nasty)), named))
-    assert not any(tag == "script" for tag, _ in found.seen)
+    found = Markup(fit_page(replace(fit, log=replace(fit.log, name=nasty)), named))
+    assert not any(tag == "script" for tag, _ in found.tags)
     assert nasty in found.words
 
 
@@ -154,7 +115,7 @@ def test_the_replay_is_on_the_page(fit: Fit, goodness: Goodness) -> None:
     own = fit_city(road_city(), first)
     solved = solve(own.city.of_week, "closest-first")
     found: Backtest = replay(own, rest, {"closest-first": lambda time: solved})
-    words = checked(fit_page(own, goodness, found)).words
+    words = Markup(fit_page(own, goodness, found)).words
     assert "Replay of incidents that the fit did not see" in words
     assert AS_IT_WAS in words
 

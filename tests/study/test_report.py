@@ -4,67 +4,37 @@ import platform
 import re
 from dataclasses import replace
 from datetime import date
-from html.parser import HTMLParser
 from importlib.metadata import version
 from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.markup import Markup
 
 from runcard.study.experiment import Experiment, experiment_named, experiments
 from runcard.study.report import FLAR_NOTE, shade_of, write_study_report
 from runcard.study.tables import HEADS, OURS, ExperimentResult, agreement_of, read_paper
 
-VOID = {"meta", "br", "hr", "img", "input", "link"}
 SHADES = {"near", "fair", "far", "apart"}
 DAY = date(2024, 2, 29)
 
 
-class Page(HTMLParser):
-    """What is on a page: its tags with their attributes, its text, and the rows of its tables as (tag, class, text)."""
+class Page(Markup):
+    """What is on a page, and the rows of its tables as (tag, class, text)."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.open: list[str] = []
-        self.text = ""
-        self.tables: list[list[list[tuple[str, str, str]]]] = []
-        self.feed(text)
-        self.close()
+    @property
+    def rows(self) -> list[list[list[tuple[str, str, str]]]]:
+        """By table: the cells of each row."""
+        return [
+            [[(tag, name, " ".join(" ".join(pieces).split())) for tag, name, pieces in row] for row in table]
+            for table in self.cells
+        ]
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag."""
-        named = {name: value or "" for name, value in attrs}
-        self.tags.append((tag, named))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append((tag, named.get("class", ""), ""))
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag that closes itself."""
-        self.tags.append((tag, {name: value or "" for name, value in attrs}))
-
-    def handle_endtag(self, tag: str) -> None:
-        """Check that it closes the last one that is open."""
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        """Note text."""
-        self.text += data
-        if self.open and {"td", "th"} & set(self.open):
-            tag, name, text = self.tables[-1][-1][-1]
-            self.tables[-1][-1][-1] = (tag, name, f"{text} {data}".strip())
-
-    def cells(self, name: str) -> list[list[tuple[str, str, str]]]:
+    def numbers(self, name: str) -> list[list[tuple[str, str, str]]]:
         """The rows of numbers of an experiment: their heads and cells."""
         labels = [attrs.get("aria-labelledby") for tag, attrs in self.tags if tag == "table"]
-        return [row for row in self.tables[labels.index(f"{name}-caption")] if any(tag == "td" for tag, _, _ in row)]
+        return [row for row in self.rows[labels.index(f"{name}-caption")] if any(tag == "td" for tag, _, _ in row)]
 
 
 def made(experiment: Experiment, *, num_graphs: int = 150, seed: int = 7) -> ExperimentResult:
@@ -110,12 +80,11 @@ def whole(everything: list[ExperimentResult], tmp_path_factory: pytest.TempPathF
 
 def test_the_page_is_well_nested_and_has_every_experiment(whole: Page) -> None:
     """Every tag is closed in order; each experiment has a section, its title and its notes, and is in the contents."""
-    assert whole.open == []
     sections = [attrs["id"] for tag, attrs in whole.tags if tag == "section"]
     assert sections == ["reading", *(one.name for one in experiments()), "made-with"]
     for one in experiments():
-        assert whole.text.count(one.title) >= 2
-        assert all(note in whole.text for note in one.notes)
+        assert whole.words.count(one.title) >= 2
+        assert all(note in whole.words for note in one.notes)
 
 
 def test_each_experiment_is_a_table_or_a_figure(whole: Page, everything: list[ExperimentResult]) -> None:
@@ -151,7 +120,7 @@ def test_nothing_comes_from_elsewhere(everything: list[ExperimentResult], tmp_pa
 
 def test_the_whole_of_the_papers_table_is_shown(table3: ExperimentResult, tmp_path: Path) -> None:
     """Every number of the CSV stands in the cell of its row and column, as does ours with its standard error."""
-    rows = page_of(tmp_path, table3).cells("table3")
+    rows = page_of(tmp_path, table3).numbers("table3")
     known = list(read_paper("table3_mean_performance.csv").values())
     assert len(rows) == len(known) == 20
     for row, printed in zip(rows, known, strict=True):
@@ -168,9 +137,9 @@ def test_the_whole_of_the_papers_table_is_shown(table3: ExperimentResult, tmp_pa
 def test_rows_are_grouped_by_all_settings_but_the_last(table3: ExperimentResult, tmp_path: Path) -> None:
     """Table 3 has a group for each number of trucks, and in each a row for each load."""
     page = page_of(tmp_path, table3)
-    heads = [row[0][2] for row in page.cells("table3")]
+    heads = [row[0][2] for row in page.numbers("table3")]
     assert heads == ["0.02", "0.04", "0.1", "0.4", "0.6"] * 4
-    groups = [row[0][2] for table in page.tables for row in table if len(row) == 1 and row[0][0] == "th"]
+    groups = [row[0][2] for table in page.rows for row in table if len(row) == 1 and row[0][0] == "th"]
     assert groups == ["3 trucks", "4 trucks", "5 trucks", "6 trucks"]
 
 
@@ -194,7 +163,7 @@ def test_shades_follow_the_standard_errors(off: float | None, shade: str) -> Non
 
 def test_each_cell_has_the_colour_and_the_number_of_its_distance(table3: ExperimentResult, tmp_path: Path) -> None:
     """The colour of a cell is never the only sign: the standard errors stand in it."""
-    rows = page_of(tmp_path, table3).cells("table3")
+    rows = page_of(tmp_path, table3).numbers("table3")
     shown = [cell for row in rows for cell in row[1:]]
     by_half = list(zip(table3.lines[::2], table3.lines[1::2], strict=True))
     cells = [cell for pair in by_half for line in pair for cell in line.cells]
@@ -215,29 +184,25 @@ def test_the_late_fraction_is_shown_without_colour_and_with_the_reason(
 ) -> None:
     """The paper's FLAR stands there, uncoloured, and a footnote says why; without it there is no footnote."""
     page = page_of(tmp_path, table3)
-    late = page.cells("table3")[0][1]
+    late = page.numbers("table3")[0][1]
     assert "paper 0.39" in late[2].replace("  ", " ")
     assert not SHADES & set(late[1].split())
-    assert FLAR_NOTE in page.text
-    assert "CF late†" in page.text.replace("\n", "")
+    assert FLAR_NOTE in page.words
+    assert "CF late†" in page.words.replace("\n", "")
     other = page_of(tmp_path, made(small(experiment_named("appendix-load-01")), num_graphs=3))
-    assert FLAR_NOTE not in other.text
-    assert "CF late†" not in other.text
+    assert FLAR_NOTE not in other.words
+    assert "CF late†" not in other.words
 
 
 def test_our_columns_are_marked(table3: ExperimentResult, tmp_path: Path) -> None:
     """The head and every cell of a policy that the paper does not have are marked, and no others."""
     page = page_of(tmp_path, table3)
     heads = [
-        cell
-        for table in page.tables
-        for row in table
-        for cell in row
-        if cell[2].removesuffix(" ours") in HEADS.values()
+        cell for table in page.rows for row in table for cell in row if cell[2].removesuffix(" ours") in HEADS.values()
     ]
     ours = {HEADS[policy] for policy in OURS}
     assert {text for _, classes, text in heads if "ours" in classes.split()} == {f"{head} ours" for head in ours}
-    for row in page.cells("table3"):
+    for row in page.numbers("table3"):
         assert [place for place, (_, classes, _) in enumerate(row) if "ours" in classes.split()] == [
             5,
             6,
@@ -250,7 +215,7 @@ def test_our_columns_are_marked(table3: ExperimentResult, tmp_path: Path) -> Non
 
 def test_one_graph_has_no_standard_error(tmp_path: Path) -> None:
     """A mean of one is shown without ± and without a colour, beside the paper's."""
-    rows = page_of(tmp_path, made(experiment_named("table4"), num_graphs=1)).cells("table4")
+    rows = page_of(tmp_path, made(experiment_named("table4"), num_graphs=1)).numbers("table4")
     for _, classes, text in (cell for row in rows for cell in row):
         assert "±" not in text
         assert "SE" not in text
@@ -261,29 +226,27 @@ def test_one_graph_has_no_standard_error(tmp_path: Path) -> None:
 def test_the_range_of_the_papers_second_table_has_one_decimal(tmp_path: Path) -> None:
     """Smallest and largest are shown as printed, without a colour; only the mean is compared."""
     page = page_of(tmp_path, made(experiment_named("table2")))
-    low, mean, high, *ours = (text.replace("  ", " ") for _, _, text in page.cells("table2")[1][1:])
+    low, mean, high, *ours = (text.replace("  ", " ") for _, _, text in page.numbers("table2")[1][1:])
     assert len(ours) == 3
     assert "paper" not in " ".join(ours)
     assert low.endswith("paper 0.2")
     assert "paper 2.8" in mean
     assert mean.endswith("SE")
     assert high.endswith("paper 12.2")
-    assert "Without correlation" not in page.text
+    assert "Without correlation" not in page.words
 
 
 def test_few_graphs_come_with_a_warning(table3: ExperimentResult, tmp_path: Path) -> None:
     """Standard errors from a handful of graphs say little; those from 150 need no warning."""
     few = made(small(experiment_named("table3")), num_graphs=5)
-    assert "With so few graphs" in page_of(tmp_path, few).text
-    assert "With so few graphs" not in page_of(tmp_path, table3).text
+    assert "With so few graphs" in page_of(tmp_path, few).words
+    assert "With so few graphs" not in page_of(tmp_path, table3).words
 
 
 def test_settings_say_how_many_graphs_there_are(table3: ExperimentResult, tmp_path: Path) -> None:
     """A number of graphs that is not that of the experiment is shown beside it."""
     page = page_of(tmp_path, table3, made(small(experiment_named("table4")), num_graphs=5))
-    first, second = (
-        {row[0][2]: row[1][2] for row in table if len(row) == 2} for table in (page.tables[0], page.tables[2])
-    )
+    first, second = ({row[0][2]: row[1][2] for row in table if len(row) == 2} for table in (page.rows[0], page.rows[2]))
     assert first["Graphs"] == "150"
     assert second["Graphs"] == "5 (the experiment has 150)"
     assert first["Loads (ρ)"] == "0.02, 0.04, 0.1, 0.4, 0.6"
@@ -294,18 +257,18 @@ def test_late_fractions_that_are_not_certain_are_counted(table3: ExperimentResul
     """A result with open rows says how many."""
     rows = table3.rows | {"converged": np.arange(len(table3.rows["side"])) >= 2}
     page = page_of(tmp_path, replace(table3, rows=rows))
-    assert "Not proven as closely as it should be: 2 late fractions." in page.text
-    assert "Not proven" not in page_of(tmp_path, table3).text
+    assert "Not proven as closely as it should be: 2 late fractions." in page.words
+    assert "Not proven" not in page_of(tmp_path, table3).words
 
 
 def test_the_summary_says_how_well_it_agrees(table3: ExperimentResult, whole: Page, tmp_path: Path) -> None:
     """In words, for one experiment and for all; a figure alone has nothing to agree with."""
-    assert agreement_of([table3]).words in page_of(tmp_path, table3).text
+    assert agreement_of([table3]).words in page_of(tmp_path, table3).words
     assert agreement_of([table3, table3]).num_cells == 2 * agreement_of([table3]).num_cells > 0
-    assert "9 tables and 6 figures" in whole.text
+    assert "9 tables and 6 figures" in whole.words
     figure = page_of(tmp_path, made(small(experiment_named("figure-load")), num_graphs=2))
-    assert "has 1 figure with our own numbers" in figure.text
-    assert "standard error" not in figure.text
+    assert "has 1 figure with our own numbers" in figure.words
+    assert "standard error" not in figure.words
 
 
 def test_words_of_settings_are_never_markup(tmp_path: Path) -> None:
@@ -315,7 +278,7 @@ def test_words_of_settings_are_never_markup(tmp_path: Path) -> None:
     text = write_study_report(tmp_path / "report.html", [result]).read_text("utf-8")
     assert "<script" not in text
     assert "<b>&" not in text
-    assert Page(text).text.count(odd) == 5
+    assert Page(text).words.count(odd) == 5
 
 
 def test_the_end_says_what_it_was_made_with(
@@ -326,7 +289,7 @@ def test_the_end_says_what_it_was_made_with(
     monkeypatch.setattr(platform, "uname", lambda: machine)
     text = write_study_report(tmp_path / "report.html", [table3], seconds=61.4, today=DAY).read_text("utf-8")
     page = Page(text)
-    facts = {row[0][2]: row[1][2] for row in page.tables[-1]}
+    facts = {row[0][2]: row[1][2] for row in page.rows[-1]}
     assert (facts["Date"], facts["Seed"], facts["Time of this run"]) == ("2024-02-29", "7", "1 min 1 s")
     assert facts["Python"] == platform.python_version()
     for package in ("runcard", "numpy", "scipy", "numba", "joblib", "duckdb"):

@@ -3,12 +3,12 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.browser import OpenPage
+from tests.markup import Markup
 
 from runcard.assess.auto import Effort, per_year
 from runcard.assess.exact import assess_exactly
@@ -20,34 +20,6 @@ from runcard.outputs.report.sensitivity import sensitivity
 from runcard.plan.words import minutes_words, percent_words, rule_words
 
 HOSTILE = '"><img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script><!-- {{ 7 * 7 }} &amp;'
-VOID = {"meta", "img", "br", "input", "link", "hr", "rect", "line", "circle", "path"}
-
-
-class Parts(HTMLParser):
-    """Collects the tags and the text of a page, and checks that tags are closed in turn."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.open: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember a tag."""
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """The last tag that is open is closed."""
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        """Text outside of scripts and styles."""
-        if self.open and self.open[-1] not in ("script", "style"):
-            self.text += data
 
 
 @pytest.fixture(scope="module")
@@ -81,19 +53,18 @@ def test_the_page_has_every_standard_under_every_policy(report: Report, page: st
 
 def test_the_page_is_well_formed_and_can_be_read_aloud(page: str) -> None:
     """Every tag is closed, headings follow, every header of a table has a scope, and the language is said."""
-    parts = Parts(page)
-    assert parts.open == []
+    parts = Markup(page)
     assert ("html", {"lang": "en"}) in parts.tags
     assert [tag for tag, _ in parts.tags].count("h1") == 1
     assert all(attrs.get("scope") for tag, attrs in parts.tags if tag == "th")
     headings = ["Map", "Units", "What if it is not so?", "What this leaves out", "Details"]
-    assert all(one in parts.text for one in headings)
-    assert "runcard report town" in parts.text
+    assert all(one in parts.words for one in headings)
+    assert "runcard report town" in parts.words
 
 
 def test_the_page_needs_no_other_file(page: str) -> None:
     """No tag names another file or address."""
-    for tag, attrs in Parts(page).tags:
+    for tag, attrs in Markup(page).tags:
         assert tag not in ("img", "link", "iframe", "object")
         assert not {"src", "href", "action", "data", "onload", "onerror"} & set(attrs), tag
     assert "@import" not in page
@@ -102,7 +73,7 @@ def test_the_page_needs_no_other_file(page: str) -> None:
 
 def test_units_and_changes_are_in_the_page(report: Report, page: str) -> None:
     """Every unit with its station and price, and each change with its gain."""
-    text = Parts(page).text
+    text = Markup(page).words
     for one in report.stations:
         assert ", ".join(one.units) in text
         assert f"{1000.0 * one.price:.1f}" in text
@@ -115,7 +86,7 @@ def test_a_quick_report_has_no_sensitivity(plain_report: Report) -> None:
     page = report_page(plain_report)
     assert "What if it is not so?" not in page
     assert "late incidents a day" in page
-    assert "standards are missed" not in Parts(page).text
+    assert "standards are missed" not in Markup(page).words
     assert map_data(page)["layers"][0]["title"] == "Chance that an incident is late"
 
 
@@ -138,12 +109,11 @@ def hostile_page() -> str:
 
 def test_names_stay_text(hostile_page: str) -> None:
     """Nothing of the data becomes a tag, ends a script, or is read as a template."""
-    parts = Parts(hostile_page)
-    assert parts.open == []
+    parts = Markup(hostile_page)
     assert "img" not in {tag for tag, _ in parts.tags}
     assert [tag for tag, _ in parts.tags].count("script") == 2
-    assert HOSTILE in parts.text
-    assert "49" not in parts.text.split("who should go")[0]
+    assert HOSTILE in parts.words
+    assert "49" not in parts.words.split("who should go")[0]
     assert map_data(hostile_page)["ground"]["stations"][0]["name"] == HOSTILE
 
 
@@ -152,7 +122,7 @@ def test_a_comparison_is_not_made_again(tmp_path: Path, town: City, monkeypatch:
     comparison = assess_exactly(town, ("closest-first", "fixed-card", "optimal"))
     monkeypatch.setattr("runcard.outputs.report.findings.solved_city", None)
     file = write_report(town, tmp_path / "report.html", comparison=comparison, quick=True)
-    text = Parts(file.read_text(encoding="utf-8")).text
+    text = Markup(file.read_text(encoding="utf-8")).words
     assert "Fixed list" in text
     year = per_year(comparison.first.missed.value, town)
     assert f"{year:,.0f} a year" in text
@@ -224,7 +194,7 @@ def test_the_page_says_what_cards_keep_of_the_gain() -> None:
     for row, cost in zip(table.rows, costs, strict=True):
         assert row.kept is not None
         assert row.kept.value == pytest.approx((costs[0] - cost) / (costs[0] - costs[-1]), abs=1e-6)
-    text = Parts(report_page(report)).text
+    text = Markup(report_page(report)).words
     assert table.words in text
     assert all(row.name in text for row in table.rows)
 
@@ -234,10 +204,10 @@ def test_a_bad_fit_is_said_first_and_beside_the_log(report: Report) -> None:
     late = {"type": "fire", "kind": "engine", "arrivals": 1, "target_minutes": 6.0}
     late |= {"observed": 0.041, "low": 0.02, "high": 0.07, "predicted": 0.202}
     fit = {"goodness": {"faults": [f"Routes explain little. {HOSTILE}"], "late": [late, {"type": "fire"}, 7]}}
-    page = Parts(report_page(replace(report, fit=fit)))
-    assert "the fit is bad in 1 way" in page.text
-    assert f"Routes explain little. {HOSTILE}" in page.text
+    page = Markup(report_page(replace(report, fit=fit)))
+    assert "the fit is bad in 1 way" in page.words
+    assert f"Routes explain little. {HOSTILE}" in page.words
     for shown in ("fire: first engine in 6 min", "4.10 %", "2.00 to 7.00 %", "20.2 %"):
-        assert shown in page.text
+        assert shown in page.words
     for other in (None, {}, {"goodness": "damaged"}, {"goodness": {"faults": 3, "late": None}}):
-        assert "Does it agree with the log?" not in Parts(report_page(replace(report, fit=other))).text
+        assert "Does it agree with the log?" not in Markup(report_page(replace(report, fit=other))).words
