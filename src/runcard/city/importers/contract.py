@@ -20,7 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from runcard.city.importers.roads import ARC, Arcs, Flags, Roads, arcs_of, fastest_arcs
+from runcard.city.importers.roads import Arcs, Flags, Roads, arcs_of, fastest_arcs
 
 Ways = list[dict[int, int]]
 """[node] the arc to, or from, each of its neighbours."""
@@ -120,19 +120,14 @@ def _chain(node: int, free: list[bool], ways_out: Ways, ways_in: Ways) -> _Chain
 
 def _joined(arcs: Arcs, chains: list[_Chain]) -> tuple[Arcs, int]:
     """The arcs with each chain as an arc, or as two, after those that stay; and how many chains were loops."""
-    used = np.ones(len(arcs), np.bool_)
-    new, num_loops, street = [], 0, int(arcs.street.max())
-    for chain in chains:
-        for pieces in chain.directions:
-            used[list(pieces)] = False
-        first = chain.directions[0]
-        if arcs.start[first[0]] == arcs.end[first[-1]]:
-            num_loops += 1
-            continue
-        street += 1
-        for pieces in chain.directions:
-            joined = arcs[pieces[0]].copy()
-            joined.end, joined.street = arcs.end[pieces[-1]], street
-            joined.minutes, joined.length_m = arcs.minutes[list(pieces)].sum(), arcs.length_m[list(pieces)].sum()
-            new.append(joined)
-    return arcs_of(np.concatenate([arcs[used], np.array(new, ARC)])), num_loops
+    num_chains = len(chains)
+    gone = [piece for chain in chains for pieces in chain.directions for piece in pieces]
+    starts, ends, minutes, length_m = arcs.start, arcs.end, arcs.minutes, arcs.length_m
+    chains = [chain for chain in chains if starts[chain.directions[0][0]] != ends[chain.directions[0][-1]]]
+    directions = [(list(pieces), street) for street, chain in enumerate(chains) for pieces in chain.directions]
+    new = arcs[[pieces[0] for pieces, _ in directions]]
+    new.end = [ends[pieces[-1]] for pieces, _ in directions]
+    new.minutes = [minutes[pieces].sum() for pieces, _ in directions]
+    new.length_m = [length_m[pieces].sum() for pieces, _ in directions]
+    new.street = 1 + arcs.street.max() + np.array([street for _, street in directions], np.int64)
+    return arcs_of(np.concatenate([np.delete(arcs, gone), new])), num_chains - len(chains)

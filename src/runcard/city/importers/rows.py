@@ -128,11 +128,13 @@ class CsvFile:
     def columns(self, wanted: Mapping[str, str], section: str = "") -> Columns:
         """The columns by what they are `wanted` for; `section` of the mapping file names them."""
         places = self._places(wanted, section)
+        last = max(places)
         numbers: list[int] = []
         rows: list[list[str]] = []
         with self._valid():
             for number, cells in enumerate(self._reader, start=self._above + 1):
-                cells += [""] * (max(places) + 1 - len(cells))
+                if len(cells) <= last:
+                    cells += [""] * (last + 1 - len(cells))
                 row = [cells[place] for place in places]
                 if any(row):
                     numbers.append(number)
