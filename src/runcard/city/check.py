@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from runcard.city.areas import driving_graph
 from runcard.city.conditions import (
     LEAST_CV,
     LEAST_RATE,
@@ -318,16 +319,18 @@ def route_faults(links: Sequence[Any], stations: Sequence[Any], demand: Sequence
 
     Stations that can reach one another reach the same nodes, so that one search is enough for all of them.
     """
-    from scipy.sparse import csr_array  # here, because it takes a while to import
-    from scipy.sparse.csgraph import breadth_first_order, connected_components
+    from scipy.sparse.csgraph import (  # here, because it takes a while to import
+        breadth_first_order,
+        connected_components,
+    )
 
     ways = [(link.from_node_id, link.to_node_id) for link in links]
     ways += [(link.to_node_id, link.from_node_id) for link in links if not link.directed]
     wanted = dict.fromkeys(point.node_id for point in demand)
     names = dict.fromkeys([*(node_id for way in ways for node_id in way), *wanted, *(one.node_id for one in stations)])
     number = {node_id: place for place, node_id in enumerate(names)}
-    ends = np.array([(number[start], number[end]) for start, end in ways]).T
-    graph = csr_array((np.ones(len(ways)), (ends[0], ends[1])), shape=(len(number), len(number)))
+    starts, ends = np.array([(number[start], number[end]) for start, end in ways]).T
+    graph = driving_graph(len(number), starts, ends, np.ones(len(ways)))
     part = connected_components(graph, connection="strong")[1].tolist()
     missed: dict[int, list[str]] = {}
     for index, station in enumerate(stations):

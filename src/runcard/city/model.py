@@ -216,6 +216,8 @@ class City:
         units = type(self.units)(unit for unit in self.units if unit.kind == kind)
         standards = type(self.standards)(standard for standard in self.standards if standard.kind == kind)
         types, homes = {standard.type for standard in standards}, {unit.station_id for unit in units}
+        demand = tuple(point for point in self.demand if point.type in types)
+        heard = any(point.incidents_per_day >= LEAST_RATE for point in demand)  # else there is next to none at each
         with taken_as_sound():  # a part of this city, which was checked
             part = replace(
                 self,
@@ -223,10 +225,10 @@ class City:
                 turnout=self.turnout_by_kind.get(kind, self.turnout),
                 turnout_by_kind={},
                 stations=tuple(station for station in self.stations if station.station_id in homes) or self.stations,
-                demand=_heard_of(tuple(point for point in self.demand if point.type in types)),
+                demand=demand if heard else tuple(replace(one, incidents_per_day=QUIET_RATE) for one in demand),
                 units=units,
                 standards=standards,
-                periods=tuple(_rates_of_types(period, types) for period in self.periods),
+                periods=tuple(period.of_types(types) for period in self.periods),
             )
         return self if part == self else part
 
@@ -381,17 +383,3 @@ def _units_of(stations: Iterable[Station]) -> Derived[Unit]:
                 name += "'"
             units[name] = Unit(name, home, TRUCK)
     return Derived(units.values())
-
-
-def _heard_of(demand: tuple[DemandPoint, ...]) -> tuple[DemandPoint, ...]:
-    """Demand points with incidents; with next to none at each, if there are none at all."""
-    if any(point.incidents_per_day >= LEAST_RATE for point in demand):
-        return demand
-    return tuple(replace(point, incidents_per_day=QUIET_RATE) for point in demand)
-
-
-def _rates_of_types(period: Period, types: set[str]) -> Period:
-    """A period with the rates of some types only, where it has rates by type."""
-    if not isinstance(period.rates, Mapping):
-        return period
-    return replace(period, rates={name: rate for name, rate in period.rates.items() if name in types})

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -54,6 +54,12 @@ class Period:
     def rate_of(self, incident_type: str) -> float:
         """The rate of a type of incident, as it was given."""
         return float(self.rates[incident_type] if isinstance(self.rates, Mapping) else self.rates)
+
+    def of_types(self, types: Collection[str]) -> "Period":
+        """The period with the rates of some types only, where it has rates by type."""
+        if not isinstance(self.rates, Mapping):
+            return self
+        return replace(self, rates={name: rate for name, rate in self.rates.items() if name in types})
 
     @property
     def part_of_week(self) -> float:

@@ -27,7 +27,7 @@ from runcard.city.importers.osm import read_geopackage, read_graphml, roads_from
 from runcard.city.importers.roads import Cleaning, ReadRoads, Roads, clean_roads
 from runcard.city.importers.rows import RejectedRow
 from runcard.city.importers.stations import PlacedStations, read_roster, read_stations
-from runcard.city.importers.summary import ImportSummary, StationMoved, by_file
+from runcard.city.importers.summary import ImportSummary, StationMoved
 from runcard.city.model import City, DemandPoint, Link, Node, Standard, Station, Unit
 from runcard.city.places import FAR_METRES
 from runcard.city.tables import TABLES, parse_table
@@ -95,12 +95,9 @@ def read_roads(path: Path, mapping: Mapping | None = None) -> ReadRoads:
             "a GMNS folder (node.csv and link.csv), or [nodes] and [links] in a mapping file, got a folder without them"
         )
     else:
-        words = f"a GraphML file (.graphml), a GeoPackage (.gpkg) or a folder, got {_what(path)}"
+        found = f"a file that ends in {path.suffix or 'nothing'}" if path.exists() else "nothing"
+        words = f"a GraphML file (.graphml), a GeoPackage (.gpkg) or a folder, got {found}"
     raise InputError(f"{path}: expected roads as {words}")
-
-
-def _what(path: Path) -> str:
-    return f"a file that ends in {path.suffix or 'nothing'}" if path.exists() else "nothing"
 
 
 def import_city(
@@ -268,5 +265,5 @@ def _summary(
         widest_area_minutes=areas.widest_minutes,
         farthest_drive_minutes=float(drive_minutes(used.graph, areas).max()),
         rates_are_data=False,
-        rejected=by_file(rejected),
+        rejected=dict(Counter(row.file for row in rejected)),
     )

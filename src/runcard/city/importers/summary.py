@@ -1,11 +1,7 @@
 """What an import did, as numbers: everything that was read, changed, moved and left out."""
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-
-from runcard.city.importers.rows import RejectedRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +58,3 @@ class ImportSummary:
     def document(self) -> dict[str, Any]:
         """The same as plain values, ready for JSON."""
         return asdict(self) | {"far_stations": [asdict(one) for one in self.far_stations]}
-
-
-def by_file(rejected: Sequence[RejectedRow]) -> dict[str, int]:
-    """How many rows of each file were left out."""
-    return dict(Counter(one.file for one in rejected))
