@@ -69,6 +69,14 @@ def draft_of(path: Path, token: str, *, age: float) -> Path:
     return draft
 
 
+def test_a_name_is_no_pattern(tmp_path: Path) -> None:
+    """A file that is called `*.policy` has the drafts of no other file."""
+    other = draft_of(tmp_path / "a.policy", "0123abcd", age=1e6)
+    own = draft_of(tmp_path / "*.policy", "0123abcd", age=1e6)
+    write_whole(tmp_path / "*.policy", b"new")
+    assert (other.exists(), own.exists()) == (True, False)
+
+
 def test_old_drafts_of_a_file_are_removed(tmp_path: Path) -> None:
     """A write removes what a kill left of the same file: only drafts, and only old ones."""
     path, other = tmp_path / "a.policy", tmp_path / "b.policy"

@@ -32,7 +32,7 @@ def test_hostile_text_is_only_text() -> None:
     """A name that is a script is shown, and does nothing, in any part of a cell."""
     cell = Cell(HOSTILE, BEST, below=[HOSTILE], warning=HOSTILE)
     page = Markup(Table((HOSTILE,), [(HOSTILE,), [cell]], title=HOSTILE, notes=[HOSTILE], strong={0}).html())
-    assert page.tables == [[[HOSTILE], [HOSTILE], [f"{HOSTILE}{HOSTILE} ({HOSTILE})"]]]
+    assert page.tables == [[[HOSTILE], [HOSTILE], [f"{HOSTILE}\n{HOSTILE} ({HOSTILE})"]]]
     assert not {"script", "img"} & page.names
 
 

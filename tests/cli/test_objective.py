@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from runcard.assess import exact as comparing
 from runcard.city import Objective, read_city, write_city
-from runcard.outputs import compare as comparing
 from runcard.outputs import weights as weighing
 
 OBJECTIVES = [Objective("minutes"), Objective("late+minutes", 0.05)]
@@ -115,7 +115,7 @@ def test_bad_options_are_refused_in_one_line(run, grid_folder: Path, options: li
 def test_without_matplotlib_nothing_is_solved(run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The missing extra is named before the work, with exit code 1."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr(weighing, "solved_result", pytest.fail)
+    monkeypatch.setattr(weighing, "solve_named", pytest.fail)
     ran = run("compare", grid_folder, "--weights", "0.1", "--curve", "curve.svg")
     assert (ran.code, ran.out) == (1, "")
     assert "runcard[report]" in ran.err

@@ -158,7 +158,7 @@ def test_policy_files_are_simulated_as_their_policies(
         "compare": json.loads(run("compare", grid_folder, "--policies", "CF,OPT", "--json").out)["policies"],
     }
     monkeypatch.setattr("runcard.assess.policy_choice.solve_named", lambda *_: pytest.fail("should not be solved"))
-    monkeypatch.setattr("runcard.outputs.compare.load_kernels", lambda *_: None)  # which solves a tiny city
+    monkeypatch.setattr("runcard.assess.exact.load_kernels", lambda *_: None)  # which solves a tiny city
     files = f"{cf},{policy_file}"
     by_file = {
         "simulate": json.loads(run("simulate", grid_folder, "--policies", files, *options).out)["policies"],

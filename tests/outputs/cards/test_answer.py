@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.by_cards import by_cards
 
-from runcard import demo_city
+from runcard import demo_city, generate_grid
 from runcard.errors import InputError
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import CardFile, FileCard, read_cards, write_cards_csv
@@ -46,6 +46,19 @@ def test_a_unit_of_the_same_house_stands_in(file: CardFile) -> None:
     without = by_cards(file, "old-d2", "fire", busy=first).kinds[0]
     assert without.line == everything.line == 1
     assert without.units == tuple(second if unit == first else unit for unit in everything.units)
+
+
+def test_units_that_share_a_name_are_as_many_as_are_idle(tmp_path: Path) -> None:
+    """Of a house with two trucks of one name, one of which is idle, one goes, and the next comes from elsewhere."""
+    city = generate_grid(side=3, num_stations=2, trucks_per_station=2, load=0.1, seed=1)
+    cards = read_cards(write_cards_csv(make_book(solve(city, "closest-first"), depth=2), tmp_path / "cards.csv"))
+    first, second = next(card for key, card in cards.cards.items() if key.area == "n4").houses
+    assert first == (first[0],) * 2
+    name, other = first[0], second[0]
+    for idle, units in (
+        ([name, name], (name, name)), ([name, other, other], (name, other)), ([name], (name, "outside")),
+    ):  # fmt: skip
+        assert by_cards(cards, "n4", idle=",".join(idle)).kinds[0].units == units
 
 
 def test_the_unit_that_a_line_names_goes(file: CardFile) -> None:
