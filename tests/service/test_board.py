@@ -41,19 +41,6 @@ def test_a_board_begins_with_every_unit_idle_at_home_and_its_version_grows() -> 
     assert dict(board.moved) == {}
 
 
-def test_only_free_units_are_elsewhere_for_a_decision(serve: Any) -> None:
-    """A unit that became busy away from home is at no place that counts, until it is free there again."""
-    client = serve(limit_ms=10_000.0)
-    client.put("/v1/units/E04", json={"status": "idle", "node": "n5"})
-    board = client.app.state.parts.board
-    spot = board["E04"].spot
-    assert dict(board.moved) == {"E04": "n5"}
-    change(board, "E04", "busy", spot)
-    assert dict(board.moved) == {}
-    change(board, "E04", "idle", spot)
-    assert dict(board.moved) == {"E04": "n5"}
-
-
 def test_a_decision_by_the_board_is_one_with_its_units(client: Any) -> None:
     """Without units in the request those of the board count: the answer is the same as with them named."""
     for unit in ("E02", "E03", "T01"):
