@@ -15,9 +15,14 @@ from itertools import zip_longest
 from math import isclose
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 from tests.snapshots.cities import CITIES
 from tests.snapshots.documents import documents_of
+
+from runcard.mdp.factored import FactoredValues
+from runcard.mdp.mean_field import mean_field_values
+from runcard.mdp.problem import DispatchProblem
 
 FOLDER: Final = Path(__file__).parents[1] / "data" / "snapshots"
 WIDTH: Final = 110
@@ -96,7 +101,15 @@ def frozen(city: str) -> dict[str, Any]:
 
 def made(city: str, folder: Path) -> dict[str, Any]:
     """The documents of a city as they are now, as JSON has them."""
-    documents = documents_of(city, CITIES[city](), folder)
+    known: dict[str, FactoredValues] = {}  # several commands need those of one city, and they take longest
+
+    def values_once(problem: DispatchProblem, **options: Any) -> FactoredValues:
+        if problem.fingerprint not in known:
+            known[problem.fingerprint] = mean_field_values(problem, **options)
+        return known[problem.fingerprint]
+
+    with patch("runcard.policy.mean_field.mean_field_values", values_once):
+        documents = documents_of(city, CITIES[city](), folder)
     return {name: json.loads(json.dumps(document)) for name, document in documents.items()}
 
 
