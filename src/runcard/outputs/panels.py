@@ -16,11 +16,10 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
-from runcard.plan.everywhere import everywhere
+from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import fleet_of
 from runcard.plan.words import expected_one_of, misses, percent
 from runcard.policy.base import Policy
-from runcard.policy.closest_first import quick_closest_first
 
 AREA_COLOURS: Final = (
     "#77AADD", "#EEDD88", "#44BB99", "#FFAABB", "#AAAA00", "#99DDFF", "#EE8866", "#BBCC33",
@@ -121,8 +120,10 @@ def _labels(city: City) -> tuple[str, ...]:
 def panels_of(ground: Drawing, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> list[Panel]:
     """The maps of policies: those of the first truck, then those of the second, and so on."""
     problem, panels = policies[0].problem, []
-    closest = _sent(ground, quick_closest_first(problem))
-    teams = [_sent(ground, policy) for policy in policies]
+    types = [ground.city.demand[point].type for point in ground.points]
+    cells = np.flatnonzero([ground.type in ("", of_type) for of_type in types])  # others have no such incidents
+    sent = [everywhere(fleet_of(policy), points=np.array(ground.points)[cells]) for policy in policies]
+    closest, *teams = (_stations(ground, cells, one) for one in (sent[0].closest, *sent))
     for rank in range(closest.shape[1]):
         for number, policy in enumerate(policies):
             owners = teams[number][:, rank]
@@ -160,13 +161,12 @@ def _when(mean: float, known: Evaluation, which: str) -> str:
     return f"after {mean:.2f} min on average{within}"
 
 
-def _sent(ground: Drawing, policy: Policy) -> NDArray[np.int64]:
+def _stations(ground: Drawing, cells: NDArray[np.int64], sent: Everywhere) -> NDArray[np.int64]:
     """[cell, rank] the stations of the trucks that go, the closest first, then outside for the rest, then `NOBODY`."""
-    problem, points = policy.problem, np.array(ground.points, np.int64)
-    needed, types = problem.trucks_needed[points], [ground.city.demand[point].type for point in ground.points]
-    ranked = np.full((len(points), int(needed.max())), NOBODY, np.int64)
-    cells = [cell for cell, of_type in enumerate(types) if ground.type in ("", of_type)]  # others are of other types
-    stations = everywhere(fleet_of(policy), points=points[cells]).stations[:, : ranked.shape[1]]
+    problem = sent.fleet.problem
+    needed = problem.trucks_needed[list(ground.points)]
+    ranked = np.full((len(needed), int(needed.max())), NOBODY, np.int64)
+    stations = sent.stations[:, : ranked.shape[1]]
     outside = np.where(np.arange(ranked.shape[1]) < needed[cells, None], problem.num_stations, NOBODY)
     ranked[cells] = np.where(stations >= 0, stations, outside)
     return ranked

@@ -32,14 +32,6 @@ def whole_numbers(idle: Any) -> Ints:
     return converted
 
 
-def whole_number(point: Any) -> int:
-    """The number of a demand point, if it is one."""
-    try:
-        return index(point)
-    except TypeError as error:
-        raise InputError(f"expected the number of a demand point, got {point!r}") from error
-
-
 def checked_idle(problem: DispatchProblem, idle: Any) -> Ints:
     """[I] the idle trucks of each station, if the problem has such a state."""
     counts = whole_numbers(idle)
@@ -68,7 +60,11 @@ def checked_teams(problem: DispatchProblem, idle: Ints, teams: Any) -> Ints:
 
 def checked_situation(problem: DispatchProblem, idle: Any, point: Any) -> tuple[Ints, int]:
     """The idle trucks of each station and the demand point, if the problem has such a state and such a point."""
-    counts, number = checked_idle(problem, idle), whole_number(point)
+    counts = checked_idle(problem, idle)
+    try:
+        number = index(point)
+    except TypeError as error:
+        raise InputError(f"expected the number of a demand point, got {point!r}") from error
     if not 0 <= number < problem.num_points:
         raise InputError(f"expected a demand point from 0 to {problem.num_points - 1}, got {number}")
     return counts, number
