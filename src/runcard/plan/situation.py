@@ -72,12 +72,12 @@ def checked_units(names: Iterable[Any], capacity: Mapping[str, int], what: str, 
         counts = Counter(names)
     except TypeError as error:
         raise InputError(f"{what}: expected the ids of units, got {names!r:.80}") from error
-    if unknown := [name for name in counts if name not in capacity]:
-        name = min(map(str, unknown))
+    wrong = {name: number for name, number in counts.items() if number > capacity.get(name, 0)}
+    if unknown := [str(name) for name in wrong if name not in capacity]:
         expected = "units of the roster, got" if roster else "stations, got"
-        raise InputError(f"{what}: expected {expected} {name!r:.80}{'' if roster else near(name, capacity)}")
-    for name, number in counts.items():
-        if number > capacity[name]:
-            most = "every unit once" if roster else f"{name} at most {counted(capacity[name], 'time')}"
-            raise InputError(f"{what}: expected {most}, got {f'{name} {number} times' if roster else number}")
+        guess = "" if roster else near(min(unknown), capacity)
+        raise InputError(f"{what}: expected {expected} {min(unknown)!r:.80}{guess}")
+    for name, number in wrong.items():
+        most = "every unit once" if roster else f"{name} at most {counted(capacity[name], 'time')}"
+        raise InputError(f"{what}: expected {most}, got {f'{name} {number} times' if roster else number}")
     return counts
