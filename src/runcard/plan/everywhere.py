@@ -8,15 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
+from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.problem import P_LATE
 from runcard.plan.fleet import Fleet
 from runcard.policy.options import first_in_order, team_ids
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

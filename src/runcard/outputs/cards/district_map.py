@@ -3,16 +3,14 @@
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from reportlab.platypus import Flowable
 
 from runcard.city.model import City
+from runcard.mdp.arrays import Floats
 from runcard.outputs.cards.print_rows import District
 from runcard.outputs.cards.print_table import POINTS, font_name
 from runcard.outputs.ground import ground_of
 from runcard.page.picture import INK
-
-Floats = NDArray[np.float64]
 
 AROUND: Final = 0.2
 """What a map shows around a district, as a part of its size."""
