@@ -65,7 +65,7 @@ def compare(
     from runcard.cli.show_comparison import print_assessment, print_weights
     from runcard.cli.terminal import make_console, print_json
     from runcard.outputs.curve import draw_curve
-    from runcard.outputs.weights import compare_weights
+    from runcard.outputs.weights import compare_weights, failed_weights, weights_document
     from runcard.page.picture import check_picture_file
     from runcard.policy.solve_options import SolveOptions
 
@@ -92,16 +92,16 @@ def compare(
         with ShownSteps(given.objective) as report:
             asked = names or (WEEK_POLICIES if given.has_periods else DEFAULT_POLICIES)
             found = assess_exactly(given, asked, replace(options, progress=report.bounds), steps=report)
-        document, failed = found.document, found.failed
+        document, failed = found.document(), found.failed
     else:
         with ShownSteps(Objective("late+minutes")) as report:
             watched = replace(options, progress=report.bounds)
             curves = compare_weights(given, numbers, names or ["optimal"], watched, steps=report)
         if curve is not None:
             draw_curve(curves, curve)
-        document, failed = curves.document, curves.failed
+        document, failed = weights_document(given, curves), failed_weights(curves)
     if as_json:
-        print_json(document())
+        print_json(document)
     elif numbers is None:
         print_assessment(found)
     else:
