@@ -12,10 +12,10 @@ from runcard.outputs.weights import minutes_saved, more_late, weight_of
 from runcard.plan.words import (
     certainty,
     city_line,
-    counted,
     decimals_for,
     in_decimals,
     incidents_a_day,
+    kind_line,
     objective_words,
     outward,
 )
@@ -50,8 +50,7 @@ def print_assessment(found: Assessment) -> None:
     for kind in () if city.has_periods else city.kinds:
         of_kind = found.of_kind(kind)
         if not city.plain:
-            units, incidents = counted(of_kind.city.num_trucks, kind), incidents_a_day(of_kind.city.incidents_per_day)
-            console.print(f"{units}, {incidents} that need them, load {of_kind.city.load:.2g}", style="bold")
+            console.print(kind_line(of_kind.city, kind), style="bold")
         _print_kind(of_kind)
     console.print(why_table(found))
 

@@ -193,6 +193,12 @@ def city_line(city: City) -> str:
     )
 
 
+def kind_line(city: City, kind: str) -> str:
+    """What one kind has and does in its city, in one line."""
+    incidents = incidents_a_day(city.incidents_per_day)
+    return f"{counted(city.num_trucks, kind)}, {incidents} that need them, load {city.load:.2g}"
+
+
 def class_words(problem: DispatchProblem, point: int) -> str:
     """In brackets, which incident class of its node a demand point is; empty if the node has only one."""
     points = [number for number, point_id in enumerate(problem.point_ids) if point_id == problem.point_ids[point]]
