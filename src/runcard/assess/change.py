@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from runcard.assess.outcome import FleetOutcome, larger_by, weighted
+from runcard.assess.outcome import FleetOutcome, Outcome, larger_by, weighted
+from runcard.assess.why import WhyMissed
 from runcard.city.model import City, Standard
+from runcard.city.periods import ALWAYS
 from runcard.interval import Interval
 
 NOTHING: Final = Interval(0.0, 0.0, 0.0, proven=True)
@@ -153,6 +155,13 @@ class Difference:
         return _sum_of([((days * rates[0], days * rates[1]), change.missed) for rates, change in pairs])
 
     @property
+    def why_missed(self) -> tuple[WhyMissed, WhyMissed] | None:
+        """The parts of what is missed before and after, of all kinds together; None where they are not known."""
+        before = _of_all(self.before, {kind: change.before for kind, change in self.kinds.items()})
+        after = _of_all(self.after, {kind: change.after for kind, change in self.kinds.items()})
+        return None if before is None or after is None else (before, after)
+
+    @property
     def first_minutes(self) -> Change:
         """The mean time until the first unit of a kind is there, over all kinds that incidents need before."""
         total = sum(before for before, _ in self._rates)
@@ -170,6 +179,11 @@ class Difference:
         """The incidents a day that need each kind, before and after."""
         ends = ((change.before.city, change.after.city) for change in self.kinds.values())
         return [(before.incidents_per_day, after.incidents_per_day) for before, after in ends]
+
+
+def _of_all(city: City, fleets: Mapping[str, FleetOutcome]) -> WhyMissed | None:
+    """Why standards are missed by all kinds together."""
+    return Outcome(name="", city=city, periods={ALWAYS.name: fleets}).why_missed
 
 
 def _sum_of(parts: Sequence[tuple[tuple[float, ...], Change]]) -> Change:

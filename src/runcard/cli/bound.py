@@ -39,8 +39,9 @@ def bound(
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_bound import print_bound
-    from runcard.cli.terminal import print_json
+    from runcard.cli.terminal import print_care, print_json
     from runcard.outputs.bound import bound_city
+    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(threads=threads)
@@ -57,4 +58,5 @@ def bound(
     if as_json:
         print_json(found.document())
     else:
+        print_care(fit_faults(read_fit(city)))
         print_bound(given, found)

@@ -15,7 +15,7 @@ from runcard.cli.show_simulation import late_words
 from runcard.cli.terminal import make_console
 from runcard.mdp.bound import LowerBound
 from runcard.outputs.bound import Bounded
-from runcard.plan.words import TINY, city_line, counted, kind_line, objective_words
+from runcard.plan.words import PLUS_MINUS, TINY, city_line, counted, kind_line, objective_words
 from runcard.table import BEST, Cell, Row, Table
 
 DIGITS = 3
@@ -56,8 +56,8 @@ def print_bound(city: City, found: Bounded) -> None:
     for kind, own in found.kinds.items():
         console.print(f"{kind if len(found.kinds) > 1 else 'Bound'}: {work_words(kind, own.bounds[kind])}.")
     console.print(
-        f"Simulated: {counted(found.beside.num_incidents or 0, 'incident')} for each policy, seed {found.seed}; ± is "
-        "half of a 95 % interval, and what could be avoided counts from its upper end."
+        f"Simulated: {counted(found.beside.num_incidents or 0, 'incident')} for each policy, seed {found.seed}. "
+        f"{PLUS_MINUS}; what could be avoided counts from its upper end."
     )
     shown = [found, *found.kinds.values()]
     if any(outcome.missed.value < part.lower for part in shown for outcome in part.beside):

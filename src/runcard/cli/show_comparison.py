@@ -52,7 +52,7 @@ def print_assessment(found: Assessment) -> None:
         if not city.plain:
             console.print(kind_line(of_kind.city, kind), style="bold")
         _print_kind(of_kind)
-    console.print(why_table(found))
+    console.print(why_table(city, {outcome.name: outcome.why_missed for outcome in found}))
 
 
 def _print_periods(found: Assessment) -> None:

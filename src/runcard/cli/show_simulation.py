@@ -11,7 +11,7 @@ from runcard.city.model import City
 from runcard.cli.terminal import make_console
 from runcard.interval import Interval
 from runcard.outputs.simulate import ARRIVALS, Stress, survives
-from runcard.plan.words import city_line, counted, decimals_of
+from runcard.plan.words import PLUS_MINUS, city_line, counted, decimals_of
 from runcard.simulate.department import DepartmentSimulation
 from runcard.simulate.result import Simulation
 from runcard.table import BAD, BEST, Cell, Row, Table, visible
@@ -74,7 +74,7 @@ def print_stress(stress: Stress) -> None:
     console.print(
         *(f"{one.scenario.name}: {one.scenario.title}." for one in stress.simulations),
         *(f"{name}: not possible here: {reason}." for name, reason in stress.not_possible),
-        "± is half of a 95 % interval; every policy met the same incidents and delays. "
+        f"{PLUS_MINUS}; every policy met the same incidents and delays. "
         "Per cent beside yes: what is left of the gain in the paper's model.",
         sep="\n",
     )
@@ -104,7 +104,7 @@ def simulation_line(simulation: Simulation, num_incidents: int | None = None) ->
     return (
         f"{simulation.scenario.name}: {simulation.scenario.title}. {counted(number, 'incident')} for each "
         f"policy in {len(first.batches):,} batch{'es' if len(first.batches) > 1 else ''}, seed {simulation.seed}; "
-        "± is half of a 95 % interval."
+        f"{PLUS_MINUS}."
     )
 
 

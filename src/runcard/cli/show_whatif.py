@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from runcard.assess.change import Change
+from runcard.assess.tables import why_table
 from runcard.cli.terminal import make_console
 from runcard.outputs.fit_file import AGREEMENT, FAULTS, care_words
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
@@ -20,6 +21,8 @@ from runcard.outputs.whatif.words import (
     signed,
     span,
     standard_words,
+    why_parts,
+    why_words,
 )
 from runcard.plan.words import city_line, misses
 from runcard.table import Cell, Row, Table
@@ -44,6 +47,11 @@ def print_effect(effect: Effect) -> None:
     console.print()
     console.print("Missed, % of the incidents of each type, and mean minutes until the unit is there:", style="bold")
     console.print(standard_change_table(effect))
+    if effect.policies[0].why_missed is not None:
+        console.print(why_table(effect.before, why_parts(effect), heading=""))
+    if why_words(effect):
+        console.print(why_words(effect), soft_wrap=True)
+    console.print()
     losers, gainers = losing_and_gaining(effect, MOST_ROWS)
     for title, areas in (("Areas that lose", losers), ("Areas that gain", gainers)):
         if areas:

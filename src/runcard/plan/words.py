@@ -25,6 +25,8 @@ CHANCE_ONLY: Final = (
     "its areas."
 )
 """What the intervals of a simulation are."""
+PLUS_MINUS: Final = "± is half of a 95 % interval, which covers the chance of the simulation only"
+"""The same beside numbers that have it behind them."""
 
 
 def certainty(proven: bool) -> str:

@@ -17,7 +17,10 @@ from runcard.outputs.whatif.words import (
     signed,
     span,
     standard_words,
+    why_parts,
+    why_words,
 )
+from runcard.outputs.why import MEANT, why_rows
 from runcard.page import page_of
 from runcard.plan.words import misses
 
@@ -45,6 +48,9 @@ def whatif_page(effect: Effect) -> str:
         arrivals=arrival_lines(effect),
         method=method(effect),
         policy_words=policy_words(effect),
+        why=why_rows(why_parts(effect)),
+        meant=MEANT,
+        why_words=why_words(effect),
         tables={"losers": losers, "gainers": gainers},
         units=changed_units(effect),
         signed=signed,

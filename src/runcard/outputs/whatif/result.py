@@ -155,6 +155,12 @@ class AreaEffect:
         return own | {"more_missed_per_year": self.more_per_year} | ends
 
 
+def _why(policy: Difference) -> dict[str, dict[str, float]] | None:
+    """Why standards are missed before and after, as plain values; None where it is not known."""
+    ends = policy.why_missed
+    return None if ends is None else {"before": ends[0].document(), "after": ends[1].document()}
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Effect:
     """What changes of a city change, for every kind and all together."""
@@ -229,6 +235,7 @@ class Effect:
                 "name": policy.name,
                 "missed": policy.missed.document(),
                 "missed_per_year": self.per_year(number).document(),
+                "why_missed": _why(policy),
                 "first_minutes": policy.first_minutes.document(),
                 "standards": [of.document() for of in policy.standards],
             }

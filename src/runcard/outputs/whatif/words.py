@@ -4,10 +4,12 @@ from math import isfinite, isnan
 from typing import Final
 
 from runcard.assess.change import Change
+from runcard.assess.why import WhyMissed
 from runcard.city.model import Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.interval import Interval
 from runcard.outputs.whatif.result import AreaEffect, Effect, KindEffect
+from runcard.outputs.why import NOT_KNOWN, why_change_words
 from runcard.plan.words import CHANCE_ONLY, article, certainty, misses
 
 SAME: Final = 5e-7
@@ -80,6 +82,17 @@ def headline(effect: Effect, number: int = 0) -> str:
     between = "" if ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
     # The change itself is rounded, as in every table, and not taken from the rounded numbers before and after.
     return f"{whole(abs(difference.value), decimals)} {more} {what} {yearly}{between}: {instead}."
+
+
+def why_parts(effect: Effect) -> dict[str, WhyMissed | None]:
+    """Why standards are missed before and after the changes, under the recommended policy; None where not known."""
+    return dict(zip(("before", "after"), effect.policies[0].why_missed or (None, None), strict=True))
+
+
+def why_words(effect: Effect) -> str:
+    """By how much each part of what is missed changes, or that the parts are not known."""
+    ends = effect.policies[0].why_missed
+    return NOT_KNOWN if ends is None else why_change_words(*ends)
 
 
 def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
