@@ -49,7 +49,7 @@ def simulated_outcomes(
         threads=threads,
         other_city=False,
         progress=lambda done: steps.part(min(1.0, done.part)),
-        keep_records=keeper.keep,
+        keep_states=keeper.keep,
         like=like,
     )
     batches = kinds[city.kinds[0]].policies[0].batches
@@ -113,6 +113,7 @@ def _fleet(city: City, simulation: Simulation, keeper: ChanceKeeper, plan: Plan,
         minutes=minutes,
         busy_fractions=np.array([policy.busy_fractions[homes == home].mean() for home in stations]),
         calls_per_day=np.array([policy.dispatches_per_day[homes == home].mean() for home in stations]),
+        why_missed=keeper.why_missed(name, kind),
     )
 
 
