@@ -7,7 +7,7 @@ from runcard.assess.why import WhyMissed
 from runcard.city.model import City
 from runcard.plan.words import and_list, misses
 
-NOT_KNOWN: Final = "It takes every state to say why, and this city is simulated: so it is not known here."
+NOT_KNOWN: Final = "Too few incidents were simulated to say why."
 MEANT: Final = {
     "start": "turnout and start alone take too long; crews that leave sooner would help",
     "distance": "the best units are too far, though every unit is in quarters; stations would help",
@@ -28,12 +28,16 @@ BECAUSE: Final = {
 CALLED: Final = {"busy": "busy units"}
 
 
-def why_sentence(city: City, why: WhyMissed) -> str:
-    """The parts in a sentence, and how much of what is missed another way of sending units can avoid at most."""
+def why_sentence(city: City, why: WhyMissed, *, exact: bool = True) -> str:
+    """The parts in a sentence, and how much of what is missed another way of sending units can avoid at most.
+
+    Where they are not exact, but those of simulated incidents, that is about so much.
+    """
     parts = why.document()
     reasons = [BECAUSE[name].format(_per_100(part)) for name, part in parts.items() if _per_100(part) != _per_100(0.0)]
-    whole = f"Of {_per_100(sum(parts.values()))} {misses(city)} per 100 incidents"
-    most = f"no other way of sending the same units can avoid more than {_per_100(why.busy + why.choice)}"
+    whole = f"Of {_per_100(sum(parts.values()))} {misses(city)} per 100{'' if city.plain else ' incidents'}"
+    most = f"{'' if exact else 'about '}{_per_100(why.busy + why.choice)}"
+    most = f"no other way of sending the same units can avoid more than {most}"
     return f"{whole} there are {and_list(reasons)}: {most}." if reasons else ""
 
 

@@ -115,7 +115,7 @@ def _today(report: "Report") -> str:
 def _why(report: "Report") -> list[str]:
     """Why standards are missed today, if it is known."""
     why = report.solved.first.why_missed
-    return [] if why is None else list(filter(None, [why_sentence(report.city, why)]))
+    return [] if why is None else list(filter(None, [why_sentence(report.city, why, exact=report.solved.exact)]))
 
 
 def _recommended(report: "Report") -> str:
