@@ -66,10 +66,29 @@ class FleetChange:
     before: FleetOutcome
     after: FleetOutcome
 
+    @property
+    def changed(self) -> bool:
+        """Whether anything changes for the units of this kind."""
+        return self.before is not self.after
+
+    @property
+    def exact(self) -> bool:
+        """Whether numbers are calculated; else they are simulated."""
+        return self.before.exact is not None
+
+    @property
+    def proven(self) -> bool:
+        """Whether the intervals of what is calculated are proven; else they are estimated."""
+        return self.before.missed.proven and self.after.missed.proven
+
+    @property
+    def converged(self) -> bool:
+        """Whether all was solved to the tolerance."""
+        return self.before.converged and self.after.converged
+
     def of(self, which: str) -> Change | None:
         """The change of some minutes, by their name in `FleetOutcome.minutes`."""
-        ends = (of.minutes.get(which) for of in (self.before, self.after))
-        return change_of(*ends, same=self.before is self.after)
+        return change_of(*(of.minutes.get(which) for of in (self.before, self.after)), same=not self.changed)
 
     @property
     def name(self) -> str:
@@ -79,7 +98,7 @@ class FleetChange:
     @property
     def missed(self) -> Change:
         """The weighted sum of missed standards per incident; the late fraction in a plain city."""
-        return _known(change_of(self.before.missed, self.after.missed, same=self.before is self.after))
+        return _known(change_of(self.before.missed, self.after.missed, same=not self.changed))
 
     @property
     def first_minutes(self) -> Change:
@@ -94,7 +113,6 @@ class FleetChange:
     @property
     def standards(self) -> tuple[StandardChange, ...]:
         """How often each standard is missed."""
-        same = self.before is self.after
         if not self.before.standards:
             standard = self.before.city.standards[0]
             last = standard.arrivals == standard.trucks
@@ -103,8 +121,8 @@ class FleetChange:
         return tuple(
             StandardChange(
                 old.standard,
-                change_of(old.missed, new.missed, same=same),
-                change_of(old.mean_minutes, new.mean_minutes, same=same),
+                change_of(old.missed, new.missed, same=not self.changed),
+                change_of(old.mean_minutes, new.mean_minutes, same=not self.changed),
             )
             for old, new in zip(self.before.standards, self.after.standards, strict=True)
         )

@@ -9,7 +9,7 @@ from runcard.assess.tables import why_table
 from runcard.cli.terminal import make_console
 from runcard.outputs.fit_file import AGREEMENT, FAULTS, care_words
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
-from runcard.outputs.whatif.result import AreaEffect, Effect
+from runcard.outputs.whatif.result import AreaChange, Effect
 from runcard.outputs.whatif.words import (
     a_year,
     area_words,
@@ -117,7 +117,7 @@ def standard_change_table(effect: Effect) -> Table:
     return Table(headings, rows)
 
 
-def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> Table:
+def area_table(effect: Effect, areas: Sequence[AreaChange]) -> Table:
     """What some areas get before and after."""
     what = misses(effect.before).replace(" ", "\n")
     headings = ["area", "closest\nstation", f"{what}\nbefore", "after", "minutes\nbefore", "after", "change\na year"]
@@ -129,7 +129,7 @@ def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> Table:
             f"{100.0 * area.missed_after:.1f}",
             f"{area.minutes_before:.2f}",
             f"{area.minutes_after:.2f}",
-            Cell(signed(area.more_per_year, 1), below=[*filter(None, [span(area.per_year, 1.0, 1, sign=True)])]),
+            Cell(signed(area.per_year.value, 1), below=[*filter(None, [span(area.per_year, 1.0, 1, sign=True)])]),
         ]
         for area in areas
     ]
