@@ -62,8 +62,10 @@ def test_outcomes_are_kept_with_their_decision(client: Any) -> None:
         {"units": ["E02"], "arrivals": {"E03": "2026-11-16T21:44:10+01:00"}},
         {"units": ["E02"], "arrivals": {"E02": "2026-11-16T21:44:10"}},
         {"units": ["E02"], "arrival": {}},
+        {"units": ["E02"], "sent": "2020-01-01T00:00:00Z"},
     ):
         assert client.post(f"{where}/outcome", json=wrong).status_code == 422, wrong
+    assert len(client.get(where).json()["outcomes"]) == 2
 
 
 class FullDisk(MemoryLog):
