@@ -242,6 +242,8 @@ def test_who_does_not_read_is_sent_away(policy_folder: Path, monkeypatch: pytest
         client.sendall(b"GET /v1/board/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
         used = http.client.HTTPConnection("localhost", port, timeout=5)
         headers = {"Content-Type": "application/json"}
+        units = ("E01", "E02", "E03", "E04", "T01", "T02")
+        every = json.dumps({"units": {unit: {"status": "busy"} for unit in units}})
 
         def listeners() -> str:
             used.request("GET", "/metrics")
@@ -252,10 +254,10 @@ def test_who_does_not_read_is_sent_away(policy_folder: Path, monkeypatch: pytest
             time.sleep(0.01)
         changes = 0
         while listeners() == "1.0" and time.monotonic() < until + 30.0:
-            for _ in range(200):
-                used.request("PUT", "/v1/units/E01", b'{"status": "busy"}', headers)
+            for _ in range(50):
+                used.request("PUT", "/v1/board", every, headers)  # each change tells all of them
                 assert used.getresponse().read()
-            changes += 200
+            changes += 50
         assert listeners() == "0.0", changes
         used.close()
 
