@@ -73,10 +73,6 @@ def test_each_of_four_exponential_links(make_city: Any, number: int) -> None:
     table, arrivals = arrivals_of(replace(city, arrivals_per_incident=number))
     rows = [table.teams.number(team) for team in ([0, 1, 2, 3], [0, 1, 3])]
     name, t = f"arrival {number}", arrivals.minutes
-        [table.teams.number(team) for team in ([0, 1, 2, 3], [0, 1, 3])],
-        f"arrival {number}",
-        arrivals.minutes,
-    )
     assert arrivals.means[name][rows, 0] == pytest.approx(sum(1.0 / (4 - place) for place in range(number)), rel=1e-6)
     later = binom.cdf(number - 1, 4, 1.0 - np.exp(-t))
     np.testing.assert_allclose(arrivals.laters[name][:, rows[0], 0], later, rtol=0, atol=2e-4)
