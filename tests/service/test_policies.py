@@ -54,7 +54,8 @@ def test_a_policy_is_swapped_and_the_old_one_can_be_asked_for(client: Any) -> No
 def test_a_swap_is_kept_over_a_restart(
     serve: Any, policy_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The file that was swapped in answers after a restart, and start-up says so."""
+    """The file that was swapped in, by its own name or by that of the one that answers, does so after a restart, too;
+    start-up says so."""
     for name in ("optimal", "cards"):
         shutil.copy(policy_folder / f"{name}.policy", tmp_path / f"{name}.policy")
     first, options = str(tmp_path / "optimal.policy"), {"board": tmp_path / "board.json"}
@@ -67,7 +68,12 @@ def test_a_swap_is_kept_over_a_restart(
     assert "cards.policy answers, not optimal.policy" in caplog.text
     client.post("/v1/policies", json={"file": "optimal.policy"})
     end(client)
-    assert serve(first, **options).get("/ready").json()["policy"]["name"] == "optimal"
+    client = serve(first, **options)
+    assert client.get("/ready").json()["policy"]["name"] == "optimal"
+    named = client.post("/v1/policies", json={"file": "cards.policy", "name": "optimal", "serve": False}).json()
+    assert named["serving"] is True  # it has the name of the one that answers
+    end(client)
+    assert serve(first, **options).get("/ready").json()["policy"]["version"] == kept["version"]
 
 
 def test_a_swap_that_cannot_be_kept_is_said_loudly(
@@ -221,6 +227,25 @@ def test_each_part_of_the_city_is_compared(
     path = save(solve(city, "closest-first"), tmp_path / "near.policy")
     with pytest.raises(PolicyFileError, match=f"got other {what}"):
         store.check(load_policy(path, name="near"))
+
+
+def test_what_is_found_of_an_old_policy_does_not_bring_it_back(policy_folder: Path) -> None:
+    """A late answer of a policy whose place another one has taken marks neither of them."""
+    store = PolicyStore(load_policy(policy_folder / "optimal.policy"))
+    old, new = store.serving, load_policy(policy_folder / "cards.policy", name="optimal")
+    store.add(new, serve=True)
+    store.mark(old, slow=not new.slow)
+    assert store.by_name["optimal"] is store.serving is new
+
+
+def test_there_always_is_a_closest_first(policy_folder: Path, department_city: City, tmp_path: Path) -> None:
+    """A file may be called so if it is; when it is forgotten, the fallback is there all the same."""
+    store = PolicyStore(load_policy(policy_folder / "optimal.policy"))
+    path = solve(department_city, "closest-first").save(tmp_path / "closest-first.policy")
+    store.add(load_policy(path), serve=False)
+    assert store.get("closest-first").path == path
+    store.forget("closest-first")
+    assert store.get("closest-first").path is None
 
 
 def test_trucks_without_a_roster_have_names(policy_folder: Path) -> None:
