@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.simulate.cases import simulated
 
 from runcard.city import City, Driving, generate_grid
 from runcard.mdp.evaluate import MeasureMean
@@ -11,7 +12,6 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.percentiles import expected_windows, later_windows, window_measures
 from runcard.policy.solve import evaluate, solve_problem
 from runcard.response.arrivals import p90_of
-from runcard.simulate.engine import simulate_policies
 
 
 @pytest.mark.slow
@@ -23,7 +23,7 @@ def test_percentiles_and_means_are_those_of_the_simulation(driving: Driving, loa
     for name in ("closest-first", "optimal"):
         policy = solve_problem(problem, name)
         exact = evaluate(policy)
-        (found,) = simulate_policies(city, [policy], incidents=500_000, seed=5).policies
+        (found,) = simulated(city, [policy], incidents=500_000, seed=5).policies
         means = {"first": exact.mean_response_minutes, "last": exact.last_minutes}
         for which in ("first", "last"):
             simulated = found.minutes(f"{which}_mean")

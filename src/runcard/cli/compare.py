@@ -90,13 +90,14 @@ def compare(
         given = given.of_kind(kind)
     if numbers is None:
         with ShownSteps(given.objective) as report:
-            asked = names or (WEEK_POLICIES if given.has_periods else DEFAULT_POLICIES)
+            default = WEEK_POLICIES if given.has_periods else DEFAULT_POLICIES
+            asked = default if names is None else names
             found = assess_exactly(given, asked, replace(options, progress=report.bounds), steps=report)
         document, failed = found.document, found.failed
     else:
         with ShownSteps(Objective("late+minutes")) as report:
             watched = replace(options, progress=report.bounds)
-            curves = compare_weights(given, numbers, names or ["optimal"], watched, steps=report)
+            curves = compare_weights(given, numbers, ["optimal"] if names is None else names, watched, steps=report)
         if curve is not None:
             draw_curve(curves, curve)
         document, failed = curves.document, curves.failed

@@ -195,8 +195,12 @@ def test_a_simulated_effect_agrees_with_the_exact_one(case: int) -> None:
         found = effect_of(case, 30_000, seed)
         assert not found.exact
         for number in (0, 1):
-            for of in ("missed", "per_year", "first_minutes"):
-                inside, truth = getattr(found, of)(number).difference, getattr(exact, of)(number).difference.value
+            ends = [
+                (effect.policies[number].missed, effect.per_year(number), effect.policies[number].first_minutes)
+                for effect in (found, exact)
+            ]
+            for change, expected in zip(*ends, strict=True):
+                inside, truth = change.difference, expected.difference.value
                 outside += not inside.low <= truth <= inside.high
                 assert abs(inside.value - truth) < 3.0 * inside.half
         for one, other in zip(found.policies[0].standards, exact.policies[0].standards, strict=True):
