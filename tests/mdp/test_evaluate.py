@@ -207,6 +207,14 @@ def test_probabilities_that_did_not_settle_are_reported() -> None:
     assert not found.converged
 
 
+def test_a_measure_that_did_not_converge_is_reported() -> None:
+    """Where -2 in a third of the time and 1 else cancel, the bounds cannot be as close as asked for: this is said."""
+    problem = make_problem([1], [1], load=0.5, seed=1)
+    odd = {"odd": np.array([[-2.0], [1.0]])}
+    for proven, converged in ((("late",), True), (("late", "odd"), False)):
+        assert evaluate_rule(problem, OrderRule(problem.order), measures=odd, proven=proven).converged is converged
+
+
 @each_seed(10)
 def test_every_policy_leaves_the_same_number_idle(seed: int) -> None:
     """The number of idle trucks has one distribution, whatever the policy: it comes from counting trucks alone."""
