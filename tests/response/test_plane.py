@@ -11,7 +11,6 @@ from tests.response.oracles import (
     fork,
     late_of_one_station,
     line,
-    minutes_of_one_station,
     ring,
     words,
 )
@@ -46,16 +45,6 @@ def test_the_closed_form_of_one_road(make_city: Any, q: float, cv: float) -> Non
             table = response_table(replace(city, arrivals_per_incident=arrivals), minutes=False)
             expected = late_of_one_station(links, q, target, 2, arrivals, cv**-2)
             assert table.p_late[-1, 0] == pytest.approx(expected, abs=1e-6), (links, arrivals)
-
-
-@pytest.mark.parametrize("q", [0.2, 0.8])
-def test_the_minutes_of_one_road(make_city: Any, q: float) -> None:
-    """The first of two comes after the links met together and the least of gamma times, in the mean."""
-    for links, shape in ((1, 1.0), (4, 1.0), (12, 4.0)):
-        driving = Driving("gamma", cv=shape**-0.5)
-        city = line(make_city, (1.0,) * links, trucks=[2], shared_delay=q, driving=driving, outside=Outside(40, 5.0))
-        expected = minutes_of_one_station(links, q, 2, shape)
-        assert response_table(city).mean_minutes[-1, 0] == pytest.approx(expected, abs=2e-4), (links, shape)
 
 
 @pytest.mark.parametrize("driving", LAWS, ids=words)
@@ -112,16 +101,6 @@ def test_two_trucks_on_two_roads(make_city: Any, turnout: Turnout) -> None:
     check_by_simulation(
         ring(make_city, driving=driving, turnout=turnout, shared_delay=0.5), [(0,), (0, 0), (0, 1)], 200_000
     )
-
-
-def test_nearly_no_and_nearly_all_sharing(make_city: Any) -> None:
-    """As q goes to 0 or 1, P(late) and minutes become those of trucks that share nothing, or every delay."""
-    for limit, q in ((0.0, 1e-9), (1.0, 1.0 - 1e-9)):
-        for arrivals in (1, 2):
-            city = fork(make_city, driving=Driving("gamma", cv=0.8), arrivals_per_incident=arrivals)
-            near, there = (response_table(replace(city, shared_delay=one)) for one in (q, limit))
-            np.testing.assert_allclose(near.p_late, there.p_late, rtol=0, atol=1e-6)
-            np.testing.assert_allclose(near.mean_minutes, there.mean_minutes, rtol=1e-3)
 
 
 @pytest.mark.parametrize("driving", LAWS, ids=words)
