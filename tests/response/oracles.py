@@ -139,15 +139,26 @@ def simulate(city: City, team: tuple[int, ...], point: int, num: int, seed: int 
 
 
 def check_by_simulation(
-    city: City, teams: list[tuple[int, ...]], num: int = 100_000, *, arrivals: tuple[int, ...] | None = None
+    city: City,
+    teams: list[tuple[int, ...]],
+    num: int = 60_000,
+    *,
+    arrivals: tuple[int, ...] | None = None,
+    off: float | None = None,
 ) -> None:
     """Assert that P(late) of each arrival and the mean of the first are those of times drawn link by link.
 
-    They have to lie in the 99.99 % intervals, but for the stated errors.
+    They have to lie in the 99.99 % intervals, but for the stated errors. With `off` the mean of the last arrival must,
+    too, and so must the part of times beyond the percentiles of both, but for `off`.
     """
     size = city.trucks_per_incident
     wanted = arrivals or tuple(range(1, size + 1))
-    tables = {m: response_table(replace(city, arrivals_per_incident=m), minutes=m == wanted[0]) for m in wanted}
+    tables = {
+        m: response_table(
+            replace(city, arrivals_per_incident=m), minutes=m == wanted[0], arrivals=m == wanted[0] and off is not None
+        )
+        for m in wanted
+    }
     first = tables[wanted[0]]
     for point in range(len(city.demand)):
         for team in (one for one in teams if len(one) <= size):
@@ -159,6 +170,18 @@ def check_by_simulation(
             if city.driving.model != "pareto":
                 error = 3.9 * times[0].std() / np.sqrt(num) + first.minutes_error
                 assert first.mean_minutes[row, point] == pytest.approx(times[0].mean(), abs=error), (point, team)
+            if first.arrivals is not None and off is not None:
+                error = 3.9 * times[-1].std() / np.sqrt(num) + first.arrivals.last_error
+                if city.driving.model != "pareto":
+                    last = first.arrivals.last_minutes[row, point]
+                    assert last == pytest.approx(times[-1].mean(), abs=error), (point, team)
+                for which, drawn_times in (("first", times[0]), ("last", times[-1])):
+                    p90 = first.arrivals.p90(which)[row, point]
+                    if drawn_times.any():
+                        beyond = float((drawn_times > p90).mean())
+                        assert beyond == pytest.approx(0.1, abs=3.9 * np.sqrt(0.09 / num) + off), (which, point, team)
+                    else:  # it is there
+                        assert p90 == 0.0
 
 
 def late_of_one_station(

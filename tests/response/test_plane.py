@@ -84,23 +84,22 @@ def test_simulated_pairs(make_city: Any, driving: Driving) -> None:
     turnouts = [Turnout(), Turnout(0.5, "gamma", 0.5), Turnout(0.5, shared=False)]
     for q, turnout in zip((0.4, 0.7, 0.5), turnouts, strict=True):
         city = fork(make_city, driving=driving, shared_delay=q, turnout=turnout, outside=Outside(6, 0.9))
-        check_by_simulation(city, [(0,), (0, 0), (0, 1)], 200_000)
+        check_by_simulation(city, [(0,), (0, 0), (0, 1)])
 
 
 @pytest.mark.parametrize("branch", ["short", "long"])
 def test_a_coupled_branch(make_city: Any, branch: str) -> None:
     """With one branch coupled, trucks on a link meet the same branch, and the same delay in that one."""
     driving = Driving("hyperexponential", cv=1.6, coupled_branch=branch)
-    check_by_simulation(fork(make_city, driving=driving, outside=Outside(6, 0.9)), [(), (1,), (0, 0), (0, 1)], 300_000)
+    check_by_simulation(fork(make_city, driving=driving, outside=Outside(6, 0.9)), [(), (1,), (0, 0), (0, 1)], 100_000)
 
 
 @pytest.mark.parametrize("turnout", [Turnout(), Turnout(0.4, "gamma", 0.6), Turnout(0.4, shared=False)])
 def test_two_trucks_on_two_roads(make_city: Any, turnout: Turnout) -> None:
     """The second truck of a station shares only bridges, each together with the first now and then."""
     driving = Driving("gamma", cv=1.3, second_route="disjoint")
-    check_by_simulation(
-        ring(make_city, driving=driving, turnout=turnout, shared_delay=0.5), [(0,), (0, 0), (0, 1)], 200_000
-    )
+    city = ring(make_city, driving=driving, turnout=turnout, shared_delay=0.5)
+    check_by_simulation(city, [(0,), (0, 0), (0, 1)], off=0.012)
 
 
 @pytest.mark.parametrize("driving", LAWS, ids=words)

@@ -122,13 +122,13 @@ def test_simulated_teams(make_city: Any, driving: Driving, trucks: int) -> None:
     """P(late) of every arrival of teams with trucks of one station and from outside is that of times drawn."""
     q = 1.0 if driving.coupled_branch else 0.5
     city = delta(make_city, driving=driving, shared_delay=q, trucks_per_incident=trucks)
-    check_by_simulation(city, TEAMS, 60_000)
+    check_by_simulation(city, TEAMS, off=0.04 if driving.coupled_branch else 0.015)
 
 
 @pytest.mark.parametrize("turnout", [Turnout(0.5, "gamma", 0.6), Turnout(0.5, shared=False)])
 def test_turnout_times(make_city: Any, turnout: Turnout) -> None:
     """Trucks of one station leave together, or each by itself."""
-    check_by_simulation(delta(make_city, turnout=turnout, shared_delay=0.5), TEAMS, 60_000)
+    check_by_simulation(delta(make_city, turnout=turnout, shared_delay=0.5), TEAMS)
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_many_shared_links(make_city: Any, driving: Driving) -> None:
     """Where sets of links are drawn, not tried, P(late) is within its stated error of that of more draws."""
     q = 1.0 if driving.coupled_branch else 0.4
     city = long_delta(make_city, 14, driving=driving, shared_delay=q)
-    check_by_simulation(city, [(0, 0, 0), (0, 1, 2), (0, 0, 2), (1, 2, 3)], 200_000, arrivals=(1, 3))
+    check_by_simulation(city, [(0, 0, 0), (0, 1, 2), (0, 0, 2), (1, 2, 3)], 100_000, arrivals=(1, 3))
     table = response_table(city, minutes=False)
     assert table.late_error < (0.01 if driving.coupled_branch else 5e-4)
 
