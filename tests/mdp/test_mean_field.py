@@ -99,8 +99,7 @@ def problems() -> Iterator[DispatchProblem]:
 @pytest.fixture(params=list(problems()), ids=range(9))
 def problem(request: pytest.FixtureRequest) -> DispatchProblem:
     """Each of the problems in turn."""
-    given: DispatchProblem = request.param
-    return given
+    return request.param
 
 
 def distance(found: Floats, exact: Floats) -> float:
