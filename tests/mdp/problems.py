@@ -98,3 +98,14 @@ def random_tables(problem: DispatchProblem, neighbourhoods: Sequence[Sequence[in
     return FactoredValues(
         problem, stations, points, np.concatenate(tables), rng.uniform(0.05, 0.9, problem.num_stations)
     )
+
+
+def sum_of_tables(values: FactoredValues) -> NDArray[np.float64]:
+    """[states + padding] h of every state of the department; 0 with every truck idle."""
+    trucks, first = values.problem.trucks, values.tables.first_value
+    total = np.zeros(tuple(trucks + 1))
+    for g, stations in enumerate(values.stations):
+        shape = np.ones(len(trucks), np.int64)
+        shape[stations] = trucks[stations] + 1
+        total += values.value[first[g] : first[g + 1]].reshape(shape)
+    return padded(total.ravel() - total.flat[-1])

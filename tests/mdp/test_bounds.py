@@ -53,8 +53,11 @@ def test_bounds_hold_to_the_last_digit(seed: int) -> None:
     backend, total = cpu_backend(problem, 1), sum(exact.rates)
     for size in (1e-6, 1.0, 1e6) if seed < 10 else ():
         value = random_values(problem, seed, size=size)
+        greedy, _ = exact.values(exact.dense.greedy_table(value))
         for coarse in (True, False):
-            assert problem.bounds(backend.improve(value, coarse=coarse).residuals).lower <= optimum * total
+            bounds = problem.bounds(backend.improve(value, coarse=coarse).residuals)
+            assert bounds.lower <= optimum * total <= bounds.upper
+            assert coarse or greedy * total <= bounds.upper * (1.0 + 1e-9)
         bounds = problem.bounds(backend.residuals(backend.rows(OrderRule(problem.order)), value))
         assert bounds.lower <= of_closest * total <= bounds.upper
 

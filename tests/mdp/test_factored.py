@@ -12,7 +12,7 @@ from runcard.mdp.factored import FactoredValues, local_idle, team_parts
 from runcard.mdp.problem import DispatchProblem
 from runcard.response.teams import Teams
 
-from .problems import make_problem, random_tables
+from .problems import make_problem, random_tables, sum_of_tables
 from .reference import Dense
 
 
@@ -43,7 +43,7 @@ def test_prices_are_differences_of_the_sum(problem: DispatchProblem, neighbourho
     """In every state the price of every idle team is h(f-a) - h(f); values are 0 with every truck idle."""
     values, dense = random_tables(problem, neighbourhoods), Dense(problem)
     full = value_at(values, dense.states[-1])
-    found = values.every_state()[: problem.num_states]
+    found = sum_of_tables(values)[: problem.num_states]
     np.testing.assert_allclose(found, [value_at(values, state) - full for state in dense.states], atol=1e-13)
     assert found[-1] == 0.0
     for state in dense.states:
@@ -74,7 +74,7 @@ def test_local_prices_are_means_over_all_other_trucks(
     local = local_idle(problem.trucks[stations])
     teams = local[local.sum(axis=1) <= 4]
     found = values.local_prices(stations, teams)
-    full = values.every_state()
+    full = sum_of_tables(values)
     for (x, idle), (n, team) in product(enumerate(local.tolist()), enumerate(teams.tolist())):
         if any(taken > have for taken, have in zip(team, idle, strict=True)):
             continue

@@ -81,22 +81,6 @@ def test_costs_by_hand() -> None:
     assert cost_of(Objective("late+minutes", 0.5), measures).tolist() == [[4.5, 2.25], [1.125, np.inf]]
 
 
-@each_seed(12)
-@pytest.mark.parametrize("objective", [MINUTES, weighted(0.02), weighted(1.0)], ids=lambda one: f"{one.minimise}")
-def test_the_optimum_is_that_of_policy_iteration(seed: int, objective: Objective) -> None:
-    """Cost, late fraction and minutes of the optimum agree with Howard's algorithm on dense matrices."""
-    problem = with_objective(random_problem(seed), objective)
-    table, exact = Dense(problem).optimum()
-    found = optimum(problem)
-    assert found.cost == pytest.approx(exact.late_fraction, rel=1e-8)  # the reference calls every cost late
-    late, minutes = dense_means(problem, table)
-    # Random costs have no ties: the optimal policy is one, so that what it does not minimise agrees too.
-    assert found.late_fraction == pytest.approx(late, rel=1e-7)
-    assert found.mean_response_minutes == pytest.approx(minutes, rel=1e-7)
-    assert found.lower <= late * (1 + 1e-9)
-    assert late <= found.upper * (1 + 1e-9)
-
-
 def test_no_policy_of_all_is_better() -> None:
     """On a problem of three trucks each of its 576 policies is tried, by what it does to lateness and to minutes."""
     problem = make_problem([1, 1, 1], [1, 1], seed=3)
