@@ -148,6 +148,28 @@ def test_many_demand_points_add_up_their_rounding(num_points: int, seed: int) ->
         assert found.lower <= exact <= found.upper
 
 
+@pytest.mark.parametrize("unit", [0.0, 1e-6])
+def test_each_part_of_the_rounding_is_counted(unit: float) -> None:
+    """Bounds are moved outwards by what the proof says, and by no more: sums, twice with keys, levels, and the keys."""
+    problem, num_terms, most_negative, u = make_problem([2, 1], [2, 1], load=0.4), 30, 0.25, 2.0**-53
+    rng = np.random.default_rng(1)
+    lowest, largest = rng.normal(size=4), rng.random(4)
+    highest = lowest + rng.random(4)
+    found = Residuals(lowest, highest, largest, unit).bounds(
+        problem.levels, num_terms=num_terms, most_negative=most_negative
+    )
+    chance, rates = problem.levels.idle_distribution, problem.levels.generator
+    middle = sum(chance * (lowest + highest)) / 2.0
+    size, of_levels = 2.0 * problem.total_incidents_per_day * most_negative, 4.0 * 4 * abs(middle)
+    for n in range(4):
+        changes = sum(rates[n, m] * (largest[n] + largest[m]) for m in range(4) if m != n)
+        size += chance[n] * (max(abs(lowest[n]), abs(highest[n])) + changes)
+        of_levels += 32.0 * 4 * chance[n] * max(abs(lowest[n] - middle), abs(highest[n] - middle))
+    wanted = u * ((num_terms + 16) * size * (2.0 if unit else 1.0) + of_levels) + unit
+    assert found.rounding - unit == pytest.approx(wanted - unit, rel=1e-6)
+    assert (found.lower, found.upper) == pytest.approx((chance @ lowest - wanted, chance @ highest + wanted), rel=1e-15)
+
+
 def test_rounding_grows_with_the_number_of_terms() -> None:
     """A sum of more terms may be off by more: nothing less is proven."""
     problem, residuals = make_problem([1, 1], [1, 2]), Residuals(np.ones(3), np.ones(3), np.ones(3))

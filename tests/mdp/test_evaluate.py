@@ -185,6 +185,14 @@ def test_too_few_sweeps_are_reported() -> None:
     assert not found.converged
 
 
+def test_a_measure_that_did_not_converge_is_reported() -> None:
+    """Where -2 in a third of the time and 1 else cancel, the bounds cannot be as close as asked for: this is said."""
+    problem = make_problem([1], [1], load=0.5, seed=1)
+    odd = {"odd": np.array([[-2.0], [1.0]])}
+    for proven, converged in ((("late",), True), (("late", "odd"), False)):
+        assert evaluate_rule(problem, OrderRule(problem.order), measures=odd, proven=proven).converged is converged
+
+
 def test_one_truck_each_is_erlangs_loss_system() -> None:
     """With one truck to an incident the idle trucks follow Erlang's loss formula, in the level totals too."""
     problem = make_problem([2, 1, 3], [1, 1, 1, 1], load=0.7, seed=9)

@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.departments import grid_department
 from tests.town import plain_town
 
 from runcard.city import City, DemandPoint, Objective, generate_grid
-from runcard.city.model import Driving, Outside, Turnout
+from runcard.city.model import Driving, Outside, Turnout, taken_as_sound
 from runcard.mdp import from_city
 from runcard.mdp.fingerprint import city_fingerprint, source_of
 from runcard.mdp.from_city import dispatch_problem
@@ -77,6 +78,22 @@ def test_no_table_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_decisions_depend_on_or_say_changes_it(other: City) -> None:
     """Any input of the problem, and the name of a class where a node has several, makes another fingerprint."""
     assert city_fingerprint(other) != city_fingerprint(CITY)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"trucks": 3}, {"arrivals": 1}, {"target_minutes": 30.0}, {"weight": 0.25}, {"type": "flood"},
+        {"kind": "ladder"},
+    ],
+)  # fmt: skip
+def test_each_part_of_a_standard_changes_it(changes: dict[str, Any]) -> None:
+    """A plan that was made for other standards, or for other weights of the same, is of another city."""
+    city = grid_department(side=3, engines=3, ladders=1)
+    first, second, *others = city.standards
+    with taken_as_sound():
+        other = replace(city, standards=(first, replace(second, **changes), *others))
+    assert city_fingerprint(other) != city_fingerprint(city)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.policy_files import load_policy, save_policy
+from tests.simulate.cases import simulated
 
 from runcard.assess.exact import assess_exactly
 from runcard.city import City, generate_grid
@@ -20,7 +21,6 @@ from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Recipe,
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.options import first_in_order, idle_teams, make_decision
 from runcard.policy.solve import POLICY_NAMES, RECIPES, evaluate, solve_problem
-from runcard.simulate.engine import simulate_policies
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_a_new_policy_is_one_class_and_one_recipe(
         assert found.decide(problem.trucks, point) == policy.decide(problem.trucks, point)
     comparison = assess_exactly(city, ["closest-first", "farthest-first"])
     assert comparison["farthest-first"].missed.value == exact
-    late = simulate_policies(city, [found], incidents=20_000).policies[0].late_fraction
+    late = simulated(city, [found], incidents=20_000).policies[0].late_fraction
     assert late.low - late.half <= exact <= late.high + late.half
     assert "it is the farthest:" in explain(fleet_of(policy).decide(problem.trucks, 0)).reasons[0]
 

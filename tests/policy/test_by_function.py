@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.mdp.problems import every_state
+from tests.simulate.cases import simulated
 from tests.town import plain_town
 
 from runcard import DispatchProblem, dispatch_problem, evaluate, generate_grid, solve_problem
@@ -17,7 +18,6 @@ from runcard.policy import by_function
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.by_table import table_rule
 from runcard.policy.options import first_in_order
-from runcard.simulate.engine import simulate_policies
 from runcard.simulate.rules import array_rule
 
 CITY = generate_grid(side=4, num_stations=3, load=0.2, seed=3)
@@ -79,7 +79,7 @@ def test_the_optimum_as_a_function_is_the_optimum(problem: DispatchProblem) -> N
 
 def test_it_is_simulated_like_the_policy_that_it_is(problem: DispatchProblem) -> None:
     """In the simulation, closest-first as a function meets the same incidents with the same outcome."""
-    found = simulate_policies(CITY, [solve_problem(problem, "closest-first"), closest(problem)], incidents=3000, seed=2)
+    found = simulated(CITY, [solve_problem(problem, "closest-first"), closest(problem)], incidents=3000, seed=2)
     first, second = ([batch.late for batch in result.batches] for result in found.policies)
     assert first == second
 
@@ -101,7 +101,7 @@ def test_where_states_are_too_many(problem: DispatchProblem, monkeypatch: pytest
     assert np.isnan(policy.prices(problem.trucks, np.array([0, 1]))).all()
     p_late = [option.p_late for option in decision.alternatives]
     assert p_late == sorted(p_late)
-    found = simulate_policies(CITY, [small, policy], incidents=600, seed=2)
+    found = simulated(CITY, [small, policy], incidents=600, seed=2)
     asked, looked_up = ([batch.late for batch in result.batches] for result in found.policies)
     assert asked == looked_up
 

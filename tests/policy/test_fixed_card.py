@@ -1,7 +1,8 @@
 """Tests of fixed cards: never worse than closest-first, close to the best card there is, and followed to the letter."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.policy.card_models import ExactCard, IndependentCard
+from runcard.policy.by_order import exact_prices
+from runcard.policy.card_models import ExactCard, IndependentCard, Proposal
 from runcard.policy.closest_first import closest_first_value
 from runcard.policy.fixed_card import FixedCard, improve_card, solve_fixed_card
 from runcard.policy.solve_options import SolveOptions
@@ -130,6 +132,45 @@ def test_cut_short() -> None:
         assert not found.finished
         assert found.evaluations == most
         assert whole.card.upper <= found.card.upper <= start.upper
+
+
+@dataclass(frozen=True)
+class Rough:
+    """A card of which nobody knows more than that it is up to 1 worse than said; another order makes it 0.5 better."""
+
+    problem: DispatchProblem
+    order: np.ndarray
+    upper: float = 3.0
+
+    @property
+    def lower(self) -> float:
+        """What it may be as well."""
+        return self.upper - 1.0
+
+    def propose(self) -> Proposal:
+        """The opposite orders."""
+        return Proposal(self.order[:, ::-1].copy(), np.ones(len(self.order)))
+
+    def changed(self, order: np.ndarray) -> "Rough":
+        """A card with these orders."""
+        return replace(self, order=order, upper=2.5 if (order != self.order).any() else self.upper)
+
+
+def test_only_what_is_provably_better_is_accepted() -> None:
+    """A card whose upper bound is above the lower one of the present card may be worse, so it is not taken."""
+    problem = make_problem([1, 1], [1], seed=1)
+    start: Any = Rough(problem, problem.order)
+    assert improve_card(start).card is start
+
+
+def test_a_certificate_says_whether_the_solver_met_its_tolerance() -> None:
+    """That of an order is the solver's word, for better or worse."""
+    problem = make_problem([1, 1], [1], seed=1)
+    found = closest_first_value(problem)
+    for converged in (True, False):
+        _, certificate = exact_prices(problem, replace(found, converged=converged))
+        assert certificate is not None
+        assert certificate.converged is converged
 
 
 def test_threads_change_nothing() -> None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tests.departments import grid_department, random_department
 from tests.mdp.problems import every_state, make_problem
 from tests.seeds import each_seed
+from tests.simulate.cases import simulated
 
 from runcard import dispatch_problem, evaluate, generate_grid, solve_problem
 from runcard.errors import InputError, PolicyFileError
@@ -16,7 +17,6 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.options import team_number
 from runcard.policy.run_card import RunCards, first_alike, lightest_block, make_run_cards, sent_by_card
-from runcard.simulate.engine import simulate_policies
 
 
 def random_lines(rng: np.random.Generator, trucks: list[int]) -> list[tuple[int, ...]]:
@@ -122,7 +122,7 @@ def test_cards_are_simulated_as_they_are_evaluated(seed: int) -> None:
     """The interval of a simulation, in kernels, holds the exact cost of cards, with several trucks in a station."""
     city = random_department(seed).of_kind("engine")
     cards = make_run_cards(solve_problem(dispatch_problem(city)), depth=3)
-    found = simulate_policies(city, [cards], incidents=40_000, seed=5).policies[0]
+    found = simulated(city, [cards], incidents=40_000, seed=5).policies[0]
     interval = found.missed
     assert interval.value - 2.0 * interval.half <= evaluate(cards).cost <= interval.value + 2.0 * interval.half
 
@@ -132,7 +132,7 @@ def test_decisions_in_bulk_are_those_of_the_card() -> None:
     city = grid_department(side=4, engines=6, ladders=2).of_kind("engine")
     cards = make_run_cards(solve_problem(dispatch_problem(city)), depth=2)
     asked = FunctionPolicy(problem=cards.problem, name="asked", choose=lambda idle, j, teams: chosen(cards, idle, j))
-    in_bulk, one_by_one = simulate_policies(city, [cards, asked], incidents=2000, seed=3).policies
+    in_bulk, one_by_one = simulated(city, [cards, asked], incidents=2000, seed=3).policies
     assert in_bulk.missed.value == one_by_one.missed.value
     np.testing.assert_array_equal(in_bulk.dispatches_per_day, one_by_one.dispatches_per_day)
 

@@ -11,12 +11,11 @@ import runcard
 from runcard.city import City, Driving, Turnout
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.rows import OrderRule
-from runcard.simulate.engine import simulate_policies
 from runcard.simulate.model import build_model
 from runcard.simulate.result import SimulatedPolicy
 from runcard.simulate.scenario import Scenario, read_scenario
 
-from .cases import holds, late_fractions, policies_of, records_of, scenario_of, small_city, street
+from .cases import holds, late_fractions, policies_of, records_of, scenario_of, simulated, small_city, street
 from .reference_simpy import Department, closest_first
 
 LOGNORMAL = Driving(model="lognormal", cv=0.8)
@@ -76,7 +75,7 @@ def test_changed_arrivals_are_as_the_exact_solver_has_them(name: str, tmp_path: 
     city, words = EXACT[name]
     scenario = scenario_of(tmp_path, words) if "=" in words else read_scenario(words)
     policy = policies_of(city)[0]
-    result = simulate_policies(city, [policy], scenario, incidents=100_000, threads=1).policies[0]
+    result = simulated(city, [policy], scenario, incidents=100_000).policies[0]
     changed = scenario.changed(city)
     # Handling the call takes as much from the target.
     problem = runcard.dispatch_problem(replace(changed, target_minutes=changed.target_minutes - scenario.call_minutes))
@@ -138,7 +137,7 @@ def test_even_rates_are_the_papers_model(profile: str, tmp_path: Path) -> None:
     batches: dict[str, list[np.ndarray]] = {"paper": [], "even": []}
     for name, scenario in (("paper", Scenario()), ("even", scenario_of(tmp_path, f"[rates]\n{profile}"))):
         kept = batches[name]
-        simulate_policies(
+        simulated(
             city, policies, scenario, incidents=1_600, threads=1,
             keep_records=lambda *given, kept=kept: kept.append(given[2].copy()),
         )  # fmt: skip
@@ -195,7 +194,7 @@ def test_other_laws_of_variation_1_are_the_papers_model(model: str, tmp_path: Pa
     city = small_city(load=0.4)
     policy = policies_of(city)[0]
     scenario = scenario_of(tmp_path, f'busy = {{model = "{model}", cv = 1.0}}')
-    result = simulate_policies(city, [policy], scenario, incidents=100_000, threads=1).policies[0]
+    result = simulated(city, [policy], scenario, incidents=100_000).policies[0]
     assert holds(late_fractions(result), runcard.evaluate(policy, threads=1).late_fraction)
 
 
@@ -215,6 +214,7 @@ def test_a_longer_busy_time_is_that_of_a_city_that_has_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "text",
     [
+        "",
         'busy = {model = "lognormal", cv = 1.5}',
         'busy = {model = "gamma", cv = 0.4}',
         'busy = {model = "fixed"}',
@@ -226,9 +226,7 @@ def test_a_longer_busy_time_is_that_of_a_city_that_has_it(tmp_path: Path) -> Non
 def test_a_lone_truck_is_lost_whatever_the_law(text: str, tmp_path: Path) -> None:
     """One truck is asked for in vain ρ/(1+ρ) of the time, by the mean of its busy time alone, however that is made."""
     city = street([1.0, 2.0], [0], [2], incidents_per_day=12.0, trucks_per_incident=1)
-    result = simulate_policies(
-        city, policies_of(city), scenario_of(tmp_path, text), incidents=60_000, threads=1
-    ).policies[0]
+    result = simulated(city, policies_of(city), scenario_of(tmp_path, text), incidents=60_000, threads=1).policies[0]
     assert holds([batch.outside / batch.incidents for batch in result.batches], 0.5 / 1.5)
     assert holds([float(batch.busy_minutes[0] / batch.minutes) for batch in result.batches], 0.5 / 1.5)
 
@@ -255,9 +253,7 @@ def test_simpy_agrees_on_turning_back_and_driving_home(turn_back: bool, parts: b
     text = f"dispatch.turn_back = {float(turn_back)}\n" + 'busy = {kind = "parts", mean_minutes = 30.0}' * parts
     department = Department(city, closest_first(city), 1, turn_back=turn_back, scene_minutes=30.0 if parts else None)
     others = department.run(num_batches=30, batch_incidents=500, warm_incidents=500)
-    ours = simulate_policies(
-        city, policies_of(city), scenario_of(tmp_path, text), incidents=64_000, threads=1
-    ).policies[0]
+    ours = simulated(city, policies_of(city), scenario_of(tmp_path, text), incidents=64_000, threads=1).policies[0]
     pairs = [
         (late_fractions(ours), others.late_fractions),
         ([batch.first_mean for batch in ours.batches], others.first_means),

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.simulate.cases import simulated
 
 from runcard.city import generate_grid
 from runcard.city.model import City, Driving, Turnout
 from runcard.mdp.from_city import dispatch_problem
 from runcard.policy.solve import evaluate, solve_problem
-from runcard.simulate.engine import simulate_policies
 from runcard.simulate.result import interval_of, ratio_interval
 
 LEVEL = 0.9999
@@ -55,7 +55,7 @@ def test_tables_are_what_is_drawn(name: str) -> None:
     city = unequal_city(**CASES[name])
     policy = solve_problem(dispatch_problem(city), "closest-first")
     exact = evaluate(policy)
-    found = simulate_policies(city, [policy], incidents=1_000_000, seed=7).policies[0]
+    found = simulated(city, [policy], incidents=1_000_000, seed=7).policies[0]
     late = ratio_interval(found.late, found.incidents, level=LEVEL)
     assert late.low <= exact.late_fraction <= late.high
     assert late.half < 0.06 * late.value

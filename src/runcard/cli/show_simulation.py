@@ -11,17 +11,16 @@ from runcard.city.model import City
 from runcard.cli.terminal import make_console
 from runcard.interval import Interval
 from runcard.outputs.simulate import ARRIVALS, Stress, survives
-from runcard.plan.words import city_line, counted, decimals_of
-from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Simulation
+from runcard.plan.words import PLUS_MINUS, city_line, counted, decimals_of
+from runcard.simulate.result import KindSimulation, Simulation
 from runcard.table import BAD, BEST, Cell, Row, Table, visible
 
 
-def print_simulation(city: City, found: DepartmentSimulation) -> None:
+def print_simulation(city: City, found: Simulation) -> None:
     """Print what policies do in one scenario."""
     console = make_console()
     console.print(city_line(city), style="bold")
-    console.print(simulation_line(found.first, found.num_incidents))
+    console.print(simulation_line(found))
     if len(found.kinds) > 1:
         console.print(simulated_department_table(found))
     if not city.plain:
@@ -36,7 +35,7 @@ def print_simulation(city: City, found: DepartmentSimulation) -> None:
         console.print(work_table(one))
 
 
-def simulated_department_table(found: DepartmentSimulation) -> Table:
+def simulated_department_table(found: Simulation) -> Table:
     """The missed standards of all kinds together, for each policy."""
     best = min(found.missed(number).value for number in range(len(found.names)))
     rows: list[Row] = []
@@ -47,7 +46,7 @@ def simulated_department_table(found: DepartmentSimulation) -> Table:
     return Table(["policy", "missed per 100", "fewer missed\nthan first, %"], rows)
 
 
-def simulated_standard_table(found: DepartmentSimulation) -> Table:
+def simulated_standard_table(found: Simulation) -> Table:
     """How often each policy misses each standard."""
     by_policy = [dict(found.standards(number)) for number in range(len(found.names))]
     rows: list[Row] = [
@@ -74,7 +73,7 @@ def print_stress(stress: Stress) -> None:
     console.print(
         *(f"{one.scenario.name}: {one.scenario.title}." for one in stress.simulations),
         *(f"{name}: not possible here: {reason}." for name, reason in stress.not_possible),
-        "± is half of a 95 % interval; every policy met the same incidents and delays. "
+        f"{PLUS_MINUS}; every policy met the same incidents and delays. "
         "Per cent beside yes: what is left of the gain in the paper's model.",
         sep="\n",
     )
@@ -97,18 +96,16 @@ def late_words(given: Interval) -> str:
     return with_error(given, decimals_of(least, significant=significant), 100.0)
 
 
-def simulation_line(simulation: Simulation, num_incidents: int | None = None) -> str:
+def simulation_line(found: Simulation) -> str:
     """A simulation in one line."""
-    first = simulation.policies[0]
-    number = first.num_incidents if num_incidents is None else num_incidents
+    batches = found.first.policies[0].batches
     return (
-        f"{simulation.scenario.name}: {simulation.scenario.title}. {counted(number, 'incident')} for each "
-        f"policy in {len(first.batches):,} batch{'es' if len(first.batches) > 1 else ''}, seed {simulation.seed}; "
-        "± is half of a 95 % interval."
+        f"{found.scenario.name}: {found.scenario.title}. {counted(found.num_incidents, 'incident')} for each "
+        f"policy in {len(batches):,} batch{'es' if len(batches) > 1 else ''}, seed {found.seed}; {PLUS_MINUS}."
     )
 
 
-def simulation_table(simulation: Simulation, *, of_standards: bool = False) -> Table:
+def simulation_table(simulation: KindSimulation, *, of_standards: bool = False) -> Table:
     """The late fraction, or the missed standards, and the arrivals of each policy."""
     arrivals = [(which, of) for which in ("first", "last") for of in ARRIVALS]
     headings = ["policy", "late, %", "fewer late\nthan first, %", *(f"{which}, {of}\nmin" for which, of in arrivals)]
@@ -124,7 +121,7 @@ def simulation_table(simulation: Simulation, *, of_standards: bool = False) -> T
     return Table(headings, rows)
 
 
-def work_table(simulation: Simulation) -> Table:
+def work_table(simulation: KindSimulation) -> Table:
     """How busy the trucks of each station are, and how often they are sent."""
     results = simulation.policies
     headings = [f"{visible(result.name)}\n{of}" for result in results for of in ("busy, %", "sent a day")]
@@ -190,7 +187,7 @@ def stress_table(stress: Stress) -> Table:
     return Table(headings, rows)
 
 
-def print_periods(city: City, found: Sequence[DepartmentSimulation], choices: Sequence[PolicyChoice]) -> None:
+def print_periods(city: City, found: Sequence[Simulation], choices: Sequence[PolicyChoice]) -> None:
     """Print what knowing the hour gains in each simulation, and which scenarios have rates of their own."""
     if not city.has_periods:
         return

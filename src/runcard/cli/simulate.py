@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from runcard.assess.policy_choice import PolicyChoice
     from runcard.city.model import City
     from runcard.policy.solve_options import SolveOptions
-    from runcard.simulate.department import DepartmentSimulation
+    from runcard.simulate.result import Simulation
     from runcard.simulate.scenario import Scenario
 
 
@@ -72,8 +72,9 @@ def simulate(
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_simulation
-    from runcard.cli.terminal import make_console, print_json
+    from runcard.cli.terminal import make_console, print_care, print_json
     from runcard.output_file import size_in_words
+    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.simulate import document_of, hour_gains
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario
@@ -88,6 +89,7 @@ def simulate(
     if as_json:
         print_json(document_of(given, found) | hour_gains(given, found, choices))
     else:
+        print_care(fit_faults(read_fit(city)))
         print_simulation(given, found)
         print_periods(given, [found], choices)
         print_files(choices)
@@ -117,7 +119,8 @@ def stress(
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_stress
-    from runcard.cli.terminal import print_json
+    from runcard.cli.terminal import print_care, print_json
+    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.simulate import Stress
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario, possible_scenarios
@@ -141,6 +144,7 @@ def stress(
     if as_json:
         print_json(stressed.document())
     else:
+        print_care(fit_faults(read_fit(city)))
         print_stress(stressed)
         print_periods(given, found, choices)
         print_files(choices)
@@ -156,15 +160,14 @@ def _simulated(
     precision: float | None,
     seed: int,
     records: Path | None = None,
-) -> "list[DepartmentSimulation]":
+) -> "list[Simulation]":
     """What policies do in each scenario; `records` is a file for the records of all incidents."""
     from runcard.assess.plans import plans_for
     from runcard.cli.progress import ShownSteps
     from runcard.outputs.records import RecordFile
-    from runcard.simulate.department import simulate_plans
-    from runcard.simulate.engine import prepare_policies
+    from runcard.simulate.engine import prepare_policies, simulate_plans
 
-    found: list[DepartmentSimulation] = []
+    found: list[Simulation] = []
     with ShownSteps(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
         watched, times = replace(options, progress=report.bounds), len(scenarios)
         plans = list(plans_for(city, choices, watched, report).values())
@@ -189,7 +192,7 @@ def _simulated(
     return found
 
 
-def _check_precise(city: "City", found: "Sequence[DepartmentSimulation]") -> None:
+def _check_precise(city: "City", found: "Sequence[Simulation]") -> None:
     """Raise an error if a late fraction is not as precise as was asked for."""
     vague = [one.scenario.name for one in found if not one.precise]
     if vague:

@@ -8,8 +8,7 @@ from runcard.assess.assessment import pairs_by_hour
 from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import City, Standard
 from runcard.interval import Interval
-from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Simulation
+from runcard.simulate.result import KindSimulation, Simulation
 from runcard.simulate.scenario import PAPER
 
 ARRIVALS = ("mean", "median", "p90")
@@ -21,7 +20,7 @@ class Stress:
     """The same policies in several scenarios."""
 
     city: City
-    simulations: tuple[DepartmentSimulation, ...]
+    simulations: tuple[Simulation, ...]
     not_possible: tuple[tuple[str, str], ...] = ()
     """The scenarios that the city does not allow, and why."""
 
@@ -33,7 +32,7 @@ class Stress:
             "not_possible": [{"scenario": name, "reason": reason} for name, reason in self.not_possible],
         }
 
-    def gain_left(self, one: DepartmentSimulation, number: int) -> float | None:
+    def gain_left(self, one: Simulation, number: int) -> float | None:
         """The gain of a policy in a scenario as a part of that in the paper's model; None where there is none."""
         for other in self.simulations:
             gain = other.improvement(number).value
@@ -47,14 +46,14 @@ def survives(improvement: Interval) -> str:
     return "yes" if improvement.low > 0.0 else "no, worse" if improvement.high < 0.0 else "not clear"
 
 
-def document_of(city: City, simulation: DepartmentSimulation, *, trucks: bool = True) -> dict[str, Any]:
+def document_of(city: City, simulation: Simulation, *, trucks: bool = True) -> dict[str, Any]:
     """What a simulation found as plain values, for JSON: all kinds together, every standard, and each kind by itself.
 
     With what each truck does, if wanted. Of a plain city it is what its one kind does.
     """
     if city.plain:
-        return simulation_document(city, simulation.first, trucks=trucks)
-    by_kind = {kind: simulation_document(city, one, trucks=trucks) for kind, one in simulation.kinds.items()}
+        return _about(city, simulation) | _kind_document(simulation.first, trucks=trucks)
+    by_kind = {kind: _kind_document(one, trucks=trucks) for kind, one in simulation.kinds.items()}
     policies = []
     for number, name in enumerate(simulation.names):
         missed = interval_values(simulation.missed(number))
@@ -77,7 +76,7 @@ def _standard(standard: Standard, missed: Interval) -> dict[str, Any]:
     return standard.document() | {"miss_fraction": found.pop("mean"), **found}
 
 
-def _about(city: City, simulation: Simulation | DepartmentSimulation) -> dict[str, Any]:
+def _about(city: City, simulation: Simulation) -> dict[str, Any]:
     """What was simulated, as plain values."""
     return {
         "city": city.name,
@@ -88,8 +87,8 @@ def _about(city: City, simulation: Simulation | DepartmentSimulation) -> dict[st
     }
 
 
-def simulation_document(city: City, simulation: Simulation, *, trucks: bool = True) -> dict[str, Any]:
-    """What a simulation found as plain values, for JSON; with what each truck does, if wanted."""
+def _kind_document(simulation: KindSimulation, *, trucks: bool = True) -> dict[str, Any]:
+    """What one kind does as plain values, for JSON; with what each truck does, if wanted."""
     policies = []
     for number, result in enumerate(simulation.policies):
         late = interval_values(result.missed)  # the late fraction, where there is one standard of weight 1
@@ -124,7 +123,7 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
                 for n, station in enumerate(stations)
             ]
         policies.append(document)
-    return _about(city, simulation) | {"policies": policies}
+    return {"policies": policies}
 
 
 def interval_values(given: Interval) -> dict[str, float | None]:
@@ -132,7 +131,7 @@ def interval_values(given: Interval) -> dict[str, float | None]:
     return given.document()
 
 
-def hour_gains(city: City, found: DepartmentSimulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
+def hour_gains(city: City, found: Simulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
     """What knowing the hour gains in a simulation, as plain values, for JSON; nothing in a city without periods."""
     if not city.has_periods:
         return {}
