@@ -160,7 +160,8 @@ def check_by_simulation(
         )
         for m in wanted
     }
-    first, places = (
+    places = {"first": 0, "last": -1} | ({f"arrival {named}": named - 1} if 1 < named < size else {})
+    first = tables[named]
         tables[named],
         {"first": 0, "last": -1} | ({f"arrival {named}": named - 1} if 1 < named < size else {}),
     )
