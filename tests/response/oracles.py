@@ -162,9 +162,6 @@ def check_by_simulation(
     }
     places = {"first": 0, "last": -1} | ({f"arrival {named}": named - 1} if 1 < named < size else {})
     first = tables[named]
-        tables[named],
-        {"first": 0, "last": -1} | ({f"arrival {named}": named - 1} if 1 < named < size else {}),
-    )
     for point in range(len(city.demand)):
         for team in (one for one in teams if len(one) <= size):
             times, row = simulate(city, team, point, num), first.teams.number(team)
