@@ -11,11 +11,11 @@ from runcard.assess.outcome import Outcome
 from runcard.assess.policy_choice import is_small, policy_note
 from runcard.city.model import LATE, City
 from runcard.cli.show_comparison import print_files
-from runcard.cli.show_simulation import late_words
 from runcard.cli.terminal import make_console
 from runcard.mdp.bound import LowerBound
 from runcard.outputs.bound import Bounded
 from runcard.plan.words import PLUS_MINUS, TINY, city_line, counted, kind_line, objective_words
+from runcard.simulate.tables import late_words
 from runcard.table import BEST, Cell, Row, Table
 
 DIGITS = 3

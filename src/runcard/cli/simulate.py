@@ -121,7 +121,7 @@ def stress(
     from runcard.cli.show_simulation import print_periods, print_stress
     from runcard.cli.terminal import print_care, print_json
     from runcard.outputs.fit_file import fit_faults, read_fit
-    from runcard.outputs.simulate import Stress
+    from runcard.outputs.simulate import stress_document
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario, possible_scenarios
     from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
@@ -140,12 +140,11 @@ def stress(
         asked_for = [*built_in, *asked_for]
     choices = policy_choices(default_policies(given), options) if choices is None else choices
     found = _simulated(given, choices, asked_for, options, incidents, precision, seed)
-    stressed = Stress(given, tuple(found), tuple(not_possible))
     if as_json:
-        print_json(stressed.document())
+        print_json(stress_document(given, found, not_possible))
     else:
         print_care(fit_faults(read_fit(city)))
-        print_stress(stressed)
+        print_stress(given, found, not_possible)
         print_periods(given, found, choices)
         print_files(choices)
     _check_precise(given, found)
