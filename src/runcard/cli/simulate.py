@@ -72,8 +72,7 @@ def simulate(
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_simulation
-    from runcard.cli.terminal import make_console, print_care, print_json
-    from runcard.output_file import size_in_words
+    from runcard.cli.terminal import print_care, print_json, print_written
     from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.simulate import document_of, hour_gains
     from runcard.policy.solve_options import SolveOptions
@@ -93,8 +92,7 @@ def simulate(
         print_simulation(given, found)
         print_periods(given, [found], choices)
         print_files(choices)
-        if records is not None:
-            make_console().print(f"Wrote {records} ({size_in_words(records)})", soft_wrap=True)
+        print_written(records)
     _check_precise(given, [found])
 
 
