@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from tests.simulate.cases import simulated
+
 import runcard
 from benchmarks.cases import THREADS, Row
 from benchmarks.raw_files import build_san_francisco
@@ -16,7 +18,6 @@ from runcard.city.model import City
 from runcard.mdp.bound import LowerBound, lower_bound
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
-from runcard.simulate.engine import simulate_policies
 
 MINUTES: Final = 600.0
 POLICIES: Final = ("one-step-mean-field", "one-step-neighbourhoods", "closest-first")
@@ -107,8 +108,8 @@ def beside_mean_field(words: str, city: City, large: Large) -> Row:
     found = lower_bound(problem, neighbourhood=large.neighbourhood, steps=large.steps, threads=THREADS)
     policies = [runcard.solve_problem(problem, name, threads=THREADS) for name in POLICIES]
     incidents = INCIDENTS if large.num_trucks <= 60 else FEW_INCIDENTS
-    simulated = simulate_policies(city, policies, incidents=incidents, seed=1, threads=THREADS).policies
-    late = [one.late_fraction for one in simulated]
+    found_by_policy = simulated(city, policies, incidents=incidents, seed=1, threads=THREADS).policies
+    late = [result.late_fraction for result in found_by_policy]
     assert found.lower <= min(one.high for one in late)
     mean_field, near, closest = (one.value for one in late)
     beside = f"neighbourhoods {near:.4g}, closest-first {closest:.4g}"

@@ -14,7 +14,7 @@ from runcard.city import City, Standard, Unit
 from runcard.plan.file import load, save
 from runcard.plan.plan import plan_of
 from runcard.plan.situation import Situation
-from runcard.simulate.department import simulate_plans
+from runcard.simulate.engine import simulate_plans
 from runcard.simulate.result import ratio_interval
 
 TRIES = 9

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.simulate.cases import simulated
 from tests.simulate.reference_simpy import Department, closest_first
 
 import runcard
@@ -15,7 +16,7 @@ from benchmarks.heuristics import peak_gib
 from runcard.city.model import City
 from runcard.policy.ahead import AheadPolicy
 from runcard.policy.base import Policy
-from runcard.simulate.engine import expected_decisions, simulate_policies
+from runcard.simulate.engine import expected_decisions
 from runcard.simulate.result import interval_of, ratio_interval
 
 CITIES = 20
@@ -34,11 +35,11 @@ def speed(incidents: int = 2_000_000, tries: int = 5) -> Iterator[Row]:
     rates = {}
     for name in ("closest-first", "optimal"):
         policy = runcard.solve_problem(problem, name)
-        simulate_policies(city, [policy], incidents=3200, threads=1)
+        simulated(city, [policy], incidents=3200, threads=1)
         found = []
         for _ in range(tries):
             began = time.perf_counter()
-            simulate_policies(city, [policy], incidents=incidents, threads=1)
+            simulated(city, [policy], incidents=incidents, threads=1)
             found.append(incidents / (time.perf_counter() - began))
         rates[name] = statistics.median(found)
         yield Row(
@@ -83,9 +84,9 @@ def looking_ahead(incidents: int = 40_000, asked_incidents: int = 640, tries: in
     seconds = 0.0
     for one in (policy, AskedPolicy(name="asked", problem=problem, values=policy.values)):
         kept: list[NDArray[np.void]] = []
-        simulate_policies(city, [one], incidents=1, threads=1)
+        simulated(city, [one], incidents=1, threads=1)
         began = time.perf_counter()
-        simulate_policies(
+        simulated(
             city,
             [one],
             incidents=asked_incidents,
@@ -101,7 +102,7 @@ def looking_ahead(incidents: int = 40_000, asked_incidents: int = 640, tries: in
     rates = []
     for _ in range(tries):
         began = time.perf_counter()
-        simulate_policies(city, [policy], incidents=incidents, threads=THREADS)
+        simulated(city, [policy], incidents=incidents, threads=THREADS)
         rates.append(incidents / (time.perf_counter() - began))
     rate = statistics.median(rates)
     yield Row(
@@ -138,7 +139,7 @@ def exact_ones() -> Iterator[Row]:
         city = small_city(seed)
         problem = runcard.dispatch_problem(city)
         policies: list[Policy] = [runcard.solve_problem(problem, name) for name in POLICIES]
-        found = simulate_policies(city, policies, precision=0.007, seed=seed)
+        found = simulated(city, policies, precision=0.007, seed=seed, threads=THREADS)
         for policy, result in zip(policies, found.policies, strict=True):
             interval = ratio_interval(result.late, result.incidents, level=0.99)
             inside += interval.low <= runcard.evaluate(policy).late_fraction <= interval.high
@@ -168,16 +169,17 @@ def run_for(incidents: int) -> None:
     """Simulate the large city."""
     city = large_city()
     policy = runcard.solve_problem(runcard.dispatch_problem(city, minutes=False), "closest-first")
-    simulate_policies(city, [policy], incidents=incidents, threads=1)
+    simulated(city, [policy], incidents=incidents, threads=1)
 
 
 def paired() -> Iterator[Row]:
     """How much narrower the interval of a difference is for being paired."""
     city = small_city(1)
     problem = runcard.dispatch_problem(city)
-    found = simulate_policies(
-        city, [runcard.solve_problem(problem, name) for name in ("closest-first", "optimal")], incidents=640_000
-    )
+    found = simulated(
+        city, [runcard.solve_problem(problem, name) for name in ("closest-first", "optimal")], incidents=640_000,
+        threads=THREADS,
+    )  # fmt: skip
     first, other = found.policies
     alone = [interval_of(result.late / result.incidents).half for result in (first, other)]
     times = float(np.hypot(*alone)) / found.fewer_late(1).half

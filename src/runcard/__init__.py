@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runcard.plan.situation import Situation
     from runcard.policy.base import Policy
     from runcard.policy.solve import evaluate, solve_problem
-    from runcard.simulate.department import simulate_plans
+    from runcard.simulate.engine import simulate_plans
 
 __version__ = "0.2.0"
 __all__ = [
@@ -74,7 +74,7 @@ _HOMES = {
     "generate_grid": "city.grid",
     "load": "plan.file",
     "read_city": "city.files",
-    "simulate_plans": "simulate.department",
+    "simulate_plans": "simulate.engine",
     "solve": "plan.plan",
     "solve_problem": "policy.solve",
     "write_city": "city.files",

@@ -24,7 +24,7 @@ from runcard.assess.policy_choice import best_policy, is_small
 from runcard.city import City
 from runcard.interval import Interval
 from runcard.plan.plan import solve
-from runcard.simulate.department import simulate_plans
+from runcard.simulate.engine import simulate_plans
 from runcard.simulate.result import ratio_interval
 
 NAMES = (CLOSEST, CARD, RECOMMENDED)

@@ -7,7 +7,7 @@ from tests.departments import grid_department
 from runcard.assess.chances import ChanceKeeper, Sums, chance_interval
 from runcard.assess.exact import assess_exactly
 from runcard.plan.plan import solve
-from runcard.simulate.department import simulate_plans
+from runcard.simulate.engine import simulate_plans
 from runcard.simulate.result import ratio_interval
 
 NAME = "closest-first"

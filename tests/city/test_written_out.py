@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.simulate.cases import simulated
 
 from runcard.assess.exact import assess_exactly
 from runcard.city import City, DemandPoint, Period, Standard, generate_grid, read_city, write_city
@@ -14,7 +15,6 @@ from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.lateness import lateness_at
 from runcard.outputs.whatif.changes import Add, Close, Load, apply_changes
 from runcard.policy.solve import solve_problem
-from runcard.simulate.engine import simulate_policies
 from runcard.simulate.shifts import trucks_of
 
 WEEK = tuple(range(168))
@@ -74,7 +74,7 @@ def test_a_plain_city_written_out_has_the_same_numbers(tmp_path_factory: pytest.
     for one, also in zip(lateness_at(city, node), lateness_at(full, node), strict=True):
         assert [team.p_late for team in one.teams] == [team.p_late for team in also.teams]
     found = [
-        simulate_policies(of, [solve_problem(problem, "closest-first")], incidents=300, seed=4, threads=1).policies[0]
+        simulated(of, [solve_problem(problem, "closest-first")], incidents=300, seed=4).policies[0]
         for of, problem in zip((city, full), problems, strict=True)
     ]
     assert found[0].missed == found[1].missed

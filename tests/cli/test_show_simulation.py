@@ -25,7 +25,7 @@ def test_the_line_counts_incidents_and_batches() -> None:
 
 def test_trucks_of_one_station_are_busy_on_average_and_sent_together() -> None:
     """By hand: two trucks are busy 5 and 10 % of the time and sent once and twice a day; in one station 7.5 % and 3."""
-    apart = simulation((5, 6))
+    apart = simulation((5, 6)).first
     assert [[str(cell) for cell in row] for row in work_table(apart).rows] == [
         ["s0", "5.0", "1.00"], ["s1", "10.0", "2.00"],
     ]  # fmt: skip

@@ -8,9 +8,9 @@ import pytest
 
 from runcard.city import generate_grid
 from runcard.interval import Interval
-from runcard.outputs.simulate import simulation_document
+from runcard.outputs.simulate import document_of
 from runcard.simulate.kernels.run import NUM_BINS
-from runcard.simulate.result import Batch, SimulatedPolicy, Simulation
+from runcard.simulate.result import Batch, KindSimulation, SimulatedPolicy, Simulation
 from runcard.simulate.scenario import Scenario
 from runcard.simulate.tables import survives
 
@@ -19,7 +19,8 @@ def batch(late: int, incidents: int = 1000) -> Batch:
     """A batch in which that many incidents are late."""
     nothing = np.zeros(2)
     return Batch(
-        incidents, late, 0, 0, 2.0, 4.0, 14400.0, np.array([720.0, 1440.0]), np.array([10, 20]), nothing
+        incidents, late, 0, 0, 2.0, 4.0, 14400.0, np.array([720.0, 1440.0]), np.array([10, 20]), nothing,
+        of_city=incidents,
     )  # fmt: skip
 
 
@@ -27,7 +28,7 @@ def simulation(*late: tuple[int, ...]) -> Simulation:
     """A simulation of two trucks with a policy for each tuple of late incidents, one for each batch."""
     bins = np.zeros((2, 2, NUM_BINS), np.int64)
     policies = tuple(SimulatedPolicy(f"policy {n}", tuple(map(batch, one)), bins) for n, one in enumerate(late))
-    return Simulation(Scenario(), policies, ("s0", "s1"), 1, precise=True)
+    return Simulation(Scenario(), {"truck": KindSimulation(policies, ("s0", "s1"))}, 1, True, (), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_the_document_is_valid_json_whatever_is_not_known() -> None:
     """With one batch nothing is known about errors, and with nothing late no improvement: null, and no NaN."""
     city = generate_grid(side=2, num_stations=2, load=0.1, seed=1)
     for found in (simulation((5,), (4,)), simulation((0, 0), (0, 0)), simulation((5, 6), (4, 5))):
-        document = simulation_document(city, found)
+        document = document_of(city, found)
         text = json.dumps(document, allow_nan=False)
         assert json.loads(text)["policies"][0]["name"] == "policy 0"
     assert document["policies"][1]["improvement_over_first"]["mean"] == pytest.approx(2 / 11)
@@ -55,6 +56,6 @@ def test_the_document_is_valid_json_whatever_is_not_known() -> None:
 def test_pairs_that_differ_by_the_same_number_have_no_error() -> None:
     """A difference that is the same in every batch is certain, however much the batches vary."""
     found = simulation((50, 150, 250), (40, 140, 240))
-    assert found.fewer_late(1).half == pytest.approx(0.0, abs=1e-15)
-    assert found.fewer_late(1).value == pytest.approx(0.01)
-    assert found.policies[0].late_fraction.half > 0.1
+    assert found.first.fewer_late(1).half == pytest.approx(0.0, abs=1e-15)
+    assert found.first.fewer_late(1).value == pytest.approx(0.01)
+    assert found.first.policies[0].late_fraction.half > 0.1

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.policy_files import load_policy, save_policy
+from tests.simulate.cases import simulated
 
 from runcard.assess.exact import assess_exactly
 from runcard.city import City, generate_grid
@@ -20,7 +21,6 @@ from runcard.policy.base import BulkRule, Certificate, Decision, Policy, Recipe,
 from runcard.policy.by_function import FunctionPolicy
 from runcard.policy.options import first_in_order, idle_teams, make_decision
 from runcard.policy.solve import POLICY_NAMES, RECIPES, evaluate, solve_problem
-from runcard.simulate.engine import simulate_policies
 
 
 @pytest.fixture(scope="module")
@@ -93,19 +93,9 @@ def test_a_new_policy_is_one_class_and_one_recipe(
         assert found.decide(problem.trucks, point) == policy.decide(problem.trucks, point)
     comparison = assess_exactly(city, ["closest-first", "farthest-first"])
     assert comparison["farthest-first"].missed.value == exact
-    late = simulate_policies(city, [found], incidents=20_000).policies[0].late_fraction
+    late = simulated(city, [found], incidents=20_000).policies[0].late_fraction
     assert late.low - late.half <= exact <= late.high + late.half
     assert "it is the farthest:" in explain(fleet_of(policy).decide(problem.trucks, 0)).reasons[0]
-
-
-@pytest.mark.parametrize("name", POLICY_NAMES)
-def test_what_is_stored_makes_the_same_policy(problem: DispatchProblem, name: str) -> None:
-    """Without any file: what a policy says of itself is enough for its recipe to make it again."""
-    policy = solve_problem(problem, name)
-    again = RECIPES[name].read(problem, policy.stored())
-    assert (type(again), again.name, again.certificate) == (type(policy), name, policy.certificate)
-    for point in range(problem.num_points):
-        assert again.decide(problem.trucks, point) == policy.decide(problem.trucks, point)
 
 
 @pytest.mark.parametrize("name", POLICY_NAMES)
@@ -124,9 +114,8 @@ def test_a_function_has_no_file(problem: DispatchProblem, tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("array", [None, np.zeros(3, np.float32), np.zeros((3, 1)), np.zeros(2)])
-def test_a_stored_array_of_another_kind_is_refused(array: NDArray[np.float64] | None) -> None:
+def test_a_stored_array_of_another_kind_is_refused() -> None:
     """An array that is missing, or of another type or shape, is refused with what was expected."""
-    stored = Stored(arrays={} if array is None else {"value": array})
-    with pytest.raises(PolicyFileError, match=r"expected the array value of float64 \(3,\)"):
-        stored.array("value", np.float64, (3,))
+    for arrays in ({}, *({"value": array} for array in (np.zeros(3, np.float32), np.zeros((3, 1)), np.zeros(2)))):
+        with pytest.raises(PolicyFileError, match=r"expected the array value of float64 \(3,\)"):
+            Stored(arrays=arrays).array("value", np.float64, (3,))

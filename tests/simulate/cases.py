@@ -14,9 +14,8 @@ from runcard.city.model import Standard, Unit
 from runcard.plan.fleet import Fleet, fleet_of
 from runcard.plan.plan import Plan
 from runcard.policy.base import Policy
-from runcard.simulate.department import simulate_plans
-from runcard.simulate.engine import simulate_fleets
-from runcard.simulate.result import SimulatedPolicy, interval_of
+from runcard.simulate.engine import simulate_plans
+from runcard.simulate.result import KindSimulation, SimulatedPolicy, interval_of
 from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
 POLICIES = ("closest-first", "one-step", "optimal", "fixed-card")
@@ -76,6 +75,15 @@ def plan_by_kind(policies: Mapping[str, Policy]) -> Plan:
     return Plan(fleets=tuple(fleet_of(policy, kind=kind) for kind, policy in policies.items()))
 
 
+def simulated(
+    city: City, policies: Sequence[Policy | Fleet], scenario: Scenario | str = "paper", **options: Any
+) -> KindSimulation:
+    """What the units of a city of one kind do under policies, on one thread."""
+    fleets = [policy if isinstance(policy, Fleet) else fleet_of(policy) for policy in policies]
+    plans = [Plan(fleets=(replace(fleet, kind=city.kinds[0]),)) for fleet in fleets]
+    return simulate_plans(city, plans, scenario, **{"threads": 1} | options).first
+
+
 def department_records(
     city: City,
     policy: Mapping[str, Policy],
@@ -120,8 +128,7 @@ def records_of(
         assert len(found[name]) == number
         found[name].append(records.copy())
 
-    fleets = [policy if isinstance(policy, Fleet) else fleet_of(policy) for policy in policies]
-    simulate_fleets(city, fleets, scenario, incidents=incidents, keep_records=keep, **{"threads": 1} | options)
+    simulated(city, policies, scenario, incidents=incidents, keep_records=keep, **options)
     return {name: np.concatenate(parts) for name, parts in found.items()}
 
 

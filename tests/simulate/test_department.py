@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.departments import grid_department
+from tests.weeks import with_days_by_type
 
 import runcard
 from runcard.city import City, Outside, Turnout
@@ -17,10 +18,9 @@ from runcard.errors import InputError
 from runcard.mdp.problem import standard_measure
 from runcard.policy.base import Policy
 from runcard.simulate import engine
-from runcard.simulate.department import DepartmentSimulation, simulate_plans
-from runcard.simulate.engine import SimulationProgress, batch_key, possible_scenarios, simulate_policies
+from runcard.simulate.engine import SimulationProgress, batch_key, possible_scenarios, simulate_plans
 from runcard.simulate.model import build_model
-from runcard.simulate.result import Batch, SimulatedPolicy, ratio_interval
+from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, ratio_interval
 from runcard.simulate.scenario import Scenario, Shift, built_in_names, read_scenario
 
 from .cases import (
@@ -29,7 +29,6 @@ from .cases import (
     department_records,
     holds,
     plan_by_kind,
-    policies_of,
     scenario_of,
     small_city,
     street,
@@ -39,7 +38,7 @@ from .joint import Outcome, play
 KINDS = ("engine", "ladder")
 
 
-def simulated(city: City, *names: str, **given: object) -> DepartmentSimulation:
+def played(city: City, *names: str, **given: object) -> Simulation:
     """A department under some policies; closest-first and 64,000 incidents, if nothing else is said."""
     policies = department_policies(city, names or ("closest-first",))
     return simulate_plans(city, [*map(plan_by_kind, policies)], **{"incidents": 64_000, "threads": 1} | given)  # type: ignore[arg-type]
@@ -134,74 +133,6 @@ def assert_same_batches(one: SimulatedPolicy, other: SimulatedPolicy) -> None:
             assert np.array_equal(getattr(left, field.name), getattr(right, field.name)), field.name
 
 
-def test_units_stay_home_where_their_kind_is_not_needed() -> None:
-    """Medical calls leave no trace among ladders, and every kind counts only the incidents that need it."""
-    city = department_of()
-    (policy,) = department_policies(city)
-    types = np.array([point.type for point in city.demand])
-    for kept in department_records(city, policy):
-        engines, ladders = (kept[kind] for kind in KINDS)
-        assert set(types[ladders["point"]]) == {"fire", "alarm"}
-        assert set(types[engines["point"]]) == {"fire", "alarm", "medical"}
-        both = engines[types[engines["point"]] != "medical"]
-        assert np.array_equal(both["incident"], ladders["incident"])
-        assert np.array_equal(both["minutes"], ladders["minutes"])
-        assert np.array_equal(engines["incident"], np.arange(100))
-    found = simulated(city, incidents=3_200)
-    assert found.num_incidents == found.kinds["engine"].policies[0].num_incidents == 3_200
-    assert found.kinds["ladder"].policies[0].num_incidents < 3_200
-    for result in (simulation.policies[0] for simulation in found.kinds.values()):
-        assert [batch.of_city for batch in result.batches] == [100] * 32
-        assert result.idle_chances.sum() == pytest.approx(1.0)
-
-
-def test_only_the_kind_that_is_short_comes_from_outside() -> None:
-    """With ladders that are busy for days, ladders come from outside and engines do not."""
-    city = department_of(
-        busy_minutes={"engine": 1.0, "ladder": 10_000.0},
-        standards=tuple(replace(one, busy_minutes=None) for one in department_of().standards),
-    )
-    found = simulated(city, incidents=6_400).kinds
-    assert found["ladder"].policies[0].outside_per_incident > 0.9
-    assert found["engine"].policies[0].outside_per_incident < 1e-3
-
-
-def test_a_shared_link_is_the_same_for_all_kinds() -> None:
-    """An engine and a ladder of one station that both leave at once and share every delay are there together."""
-    city = department_of(shared_delay=1.0)
-    (policy,) = department_policies(city)
-    pairs = 0
-    for kept in department_records(city, policy):
-        engines, ladders = (kept[kind] for kind in KINDS)
-        engines = engines[np.isin(engines["incident"], ladders["incident"])]
-        alike = (engines["stations"][:, 0] == ladders["stations"][:, 0]) & (ladders["outside"] == 0)
-        alike &= engines["stations"][:, 1] < 0
-        np.testing.assert_array_equal(engines["first"][alike], ladders["first"][alike])
-        pairs += int(alike.sum())
-    assert pairs > 200
-
-
-def test_units_of_different_kinds_are_busy_on_their_own() -> None:
-    """Draws of engines, ladders and trucks from outside differ: their times on one incident are not correlated."""
-    standards = tuple(replace(one, busy_minutes=None) for one in department_of().standards)
-    city = department_of(
-        busy_minutes=600.0, shared_delay=0.0, outside=Outside(links=5, link_minutes=1.5), standards=standards
-    )
-    models = [build_model(city, read_scenario("paper"), kind) for kind in KINDS]
-    assert [(model.truck_number[0], model.first_outside) for model in models] == [(0, 0), (5, 4)]
-    (policy,) = department_policies(city)
-    firsts = []
-    for kept in department_records(city, policy, incidents=32_000):
-        engines, ladders = (kept[kind] for kind in KINDS)
-        engines = engines[np.isin(engines["incident"], ladders["incident"])]
-        # Where both come from outside, their routes are alike.
-        outside = (ladders["outside"] == 1) & (engines["outside"] == 1) & (engines["stations"][:, 0] < 0)
-        firsts += [np.stack([engines["first"], ladders["first"]], axis=1)[outside]]
-    both = np.concatenate(firsts)
-    assert len(both) > 400
-    assert abs(np.corrcoef(both.T)[0, 1]) < 4.0 / np.sqrt(len(both))
-
-
 def split(city: City, of_type: str) -> City:
     """The same city, in which every second demand point of a type has another type with the same standards."""
     places = [j for j, point in enumerate(city.demand) if point.type == of_type]
@@ -214,7 +145,7 @@ def split(city: City, of_type: str) -> City:
 def test_splitting_a_type_changes_nothing() -> None:
     """With half of the fires called otherwise, every batch is the same, and both types have the misses of the one."""
     city, seed = department_of(), 3
-    one, two = (simulated(which, "closest-first", "optimal", seed=seed) for which in (city, split(city, "fire")))
+    one, two = (played(which, "closest-first", "optimal", seed=seed) for which in (city, split(city, "fire")))
     for number in range(2):
         assert one.missed(number).value == pytest.approx(two.missed(number).value, rel=1e-12)
         for kind in KINDS:
@@ -239,7 +170,7 @@ def test_a_kind_that_nobody_needs_changes_nothing() -> None:
     )
     assert with_boats.kinds == city.kinds == KINDS
     for scenario in ("paper", "redirect+turn-back+evening+breakdowns+turnout"):
-        one, two = (simulated(which, scenario=scenario, incidents=3_200) for which in (city, with_boats))
+        one, two = (played(which, scenario=scenario, incidents=3_200) for which in (city, with_boats))
         for kind in KINDS:
             assert_same_batches(one.kinds[kind].policies[0], two.kinds[kind].policies[0])
         assert one.missed(0).value == two.missed(0).value
@@ -258,57 +189,8 @@ def test_a_type_that_never_happens_is_not_told() -> None:
         demand=(*city.demand[:4], calm, *city.demand[4:]),
         busy_minutes={"boat": 500.0, "engine": 60.0, "ladder": 80.0},
     )
-    one, two = (simulated(which, incidents=3_200).standards(0) for which in (city, with_floods))
+    one, two = (played(which, incidents=3_200).standards(0) for which in (city, with_floods))
     assert one == two
-
-
-def test_one_kind_written_both_ways_is_the_same() -> None:
-    """A plain city and the same with a roster and a type have the same batches, by either function, bit for bit."""
-    plain = small_city(num_stations=3, trucks_per_station=2)
-    assert plain.target_minutes is not None
-    units = tuple(Unit(f"{home.station_id}-{n}", home.station_id, "engine") for home in plain.stations for n in (1, 2))
-    listed = replace(
-        plain,
-        units=units,
-        standards=(Standard("any", "engine", 2, 1, plain.target_minutes),),
-        demand=tuple(replace(point, type="any") for point in plain.demand),
-    )
-    for scenario in ("paper", "redirect+turn-back+evening+breakdowns+night-shift"):
-        given = {"incidents": 6_400, "threads": 1, "scenario": scenario}
-        first = simulate_policies(plain, policies_of(plain, ["closest-first", "optimal"]), **given)
-        second = simulate_policies(listed, policies_of(listed, ["closest-first", "optimal"]), **given)
-        third = simulated(listed, "closest-first", "optimal", **given)
-        for number in range(2):
-            assert_same_batches(first.policies[number], second.policies[number])
-            assert_same_batches(first.policies[number], third.kinds["engine"].policies[number])
-            assert first.policies[number].late_fraction == second.policies[number].missed == third.missed(number)
-            assert first.standards(number)[0][1] == first.policies[number].late_fraction
-        assert first.improvement(1) == third.improvement(1)
-        assert first.fewer_late(1) == second.fewer_missed(1) == third.fewer_missed(1)
-    assert (first.units, first.station_of) == ((), second.station_of)
-    assert second.units == tuple(unit.unit_id for unit in units)
-
-
-BEFORE = {
-    "paper": [(8592, 20_000, 9926, 0, 4.921515184958035), (8303, 20_000, 9934, 0, 4.8483937626373415)],
-    "redirect+turn-back+evening+breakdowns": [
-        (9300, 25_824, 8243, 23_662, 3.9783079147831737),
-        (9186, 25_824, 8025, 24_789, 3.943882076099263),
-    ],
-}
-"""Late incidents, all of them, trucks from outside and turned back, and the first arrival, before there were kinds."""
-
-
-@pytest.mark.parametrize("scenario", BEFORE)
-def test_plain_cities_are_as_before(scenario: str) -> None:
-    """A city without kinds has the numbers of the simulation that did not know of any."""
-    city = small_city(num_stations=3, trucks_per_station=2, load=0.4)
-    policies = policies_of(city, ["closest-first", "optimal"])
-    found = simulate_policies(city, policies, scenario, incidents=20_000, seed=7, threads=1)
-    for result, before in zip(found.policies, BEFORE[scenario], strict=True):
-        outside, turned = (sum(getattr(batch, name) for batch in result.batches) for name in ("outside", "turned"))
-        assert (int(result.late.sum()), result.num_incidents, outside, turned) == before[:4]
-        assert result.minutes("first_mean").value == before[4]
 
 
 def two_ends() -> City:
@@ -339,7 +221,7 @@ def test_busy_times_by_type_are_as_littles_law_says(parts: bool) -> None:
     one_mean = {kind: city.of_kind(kind).mean_busy_minutes for kind in KINDS}
     assert one_mean == {"engine": pytest.approx(40.0), "ladder": pytest.approx(20.0)}
     for scenario in ("busy-by-type+there-and-back", "there-and-back") if parts else ("busy-by-type", "paper"):
-        found = simulated(city, scenario=scenario)
+        found = played(city, scenario=scenario)
         for kind in KINDS:
             sent = (2.0, 1.0) if kind == "engine" else (1.0, 1.0)
             for end in range(2):
@@ -374,7 +256,7 @@ def test_busy_times_by_type_need_a_table_that_has_some() -> None:
 @pytest.mark.parametrize("scenario", built_in_names())
 def test_every_scenario_runs_for_every_kind(scenario: str) -> None:
     """Every built-in scenario gives the same incidents to all kinds, and counts every minute once."""
-    found = simulated(department_of(), "closest-first", "optimal", scenario=scenario, incidents=1_600)
+    found = played(department_of(), "closest-first", "optimal", scenario=scenario, incidents=1_600)
     batches = {kind: found.kinds[kind].policies[1].batches for kind in KINDS}
     for engines, ladders in zip(*batches.values(), strict=True):
         assert (engines.of_city, engines.minutes) == (ladders.of_city, ladders.minutes)
@@ -387,9 +269,9 @@ def test_every_scenario_runs_for_every_kind(scenario: str) -> None:
 def test_trucks_turn_back_when_all_that_count_are_there() -> None:
     """Two of two engines count for a fire, so that nobody turns back; with the first alone, the second does."""
     city = department_of()
-    assert sum(batch.turned for batch in simulated(city, scenario="turn-back").kinds["engine"].policies[0].batches) == 0
+    assert sum(batch.turned for batch in played(city, scenario="turn-back").kinds["engine"].policies[0].batches) == 0
     first = replace(city, standards=tuple(one for one in city.standards if one.arrivals == 1))
-    found = simulated(first, scenario="turn-back", incidents=6_400).kinds
+    found = played(first, scenario="turn-back", incidents=6_400).kinds
     assert found["engine"].policies[0].turned_per_incident > 0.1
     assert found["ladder"].policies[0].turned_per_incident == 0.0
 
@@ -418,13 +300,12 @@ def test_turnout_and_driving_change_for_every_kind(tmp_path: Path) -> None:
 def test_a_department_is_as_precise_as_asked_for() -> None:
     """Batches are added until the weighted misses of every policy are that narrow, and progress says so."""
     seen: list[SimulationProgress] = []
-    found = simulated(department_of(), "closest-first", "optimal", incidents=None, precision=0.03, progress=seen.append)
+    found = played(department_of(), "closest-first", "optimal", incidents=None, precision=0.05, progress=seen.append)
     assert found.precise
     widths = [found.missed(number).half / found.missed(number).value for number in range(2)]
-    assert max(widths) <= 0.03
+    assert max(widths) <= 0.05
     assert seen[-1].part == 1.0
     assert seen[-1].precision == pytest.approx(max(widths))
-    assert not found.missed(1).half > 0.03 * found.missed(1).value
 
 
 def test_differences_are_over_all_kinds() -> None:
@@ -451,21 +332,30 @@ def test_differences_are_over_all_kinds() -> None:
 
 
 def test_threads_and_asking_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two threads, and policies that are asked one by one, give the batches of one thread and compiled policies."""
-    city = department_of()
-    one = simulated(city, "closest-first", "optimal", incidents=640)
-    two = simulated(city, "closest-first", "optimal", incidents=640, threads=2)
-    monkeypatch.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
-    asked = simulated(city, "closest-first", "optimal", incidents=640)
-    for kind in KINDS:
-        for number in range(2):
-            assert_same_batches(one.kinds[kind].policies[number], two.kinds[kind].policies[number])
-            assert_same_batches(one.kinds[kind].policies[number], asked.kinds[kind].policies[number])
+    """Threads, and policies that are asked one by one, give the same batches at the rates of every hour, bit for bit.
+
+    Another seed gives others.
+    """
+    city = with_days_by_type(department_of(), ("fire", "alarm", "medical"))
+    plans = [runcard.solve(city, name, threads=1) for name in ("closest-first", "optimal")]
+    for scenario in ("paper", "redirect+turn-back+evening+breakdowns"):
+        one, two, other = (
+            simulate_plans(city, plans, scenario, incidents=256, threads=threads, seed=seed)
+            for threads, seed in ((1, 1), (2, 1), (1, 2))
+        )
+        with monkeypatch.context() as patched:
+            patched.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
+            asked = simulate_plans(city, plans, scenario, incidents=256)
+        for kind in KINDS:
+            for number in range(2):
+                assert_same_batches(one.kinds[kind].policies[number], two.kinds[kind].policies[number])
+                assert_same_batches(one.kinds[kind].policies[number], asked.kinds[kind].policies[number])
+        assert one.missed(0) != other.missed(0)
 
 
 def test_units_are_named_in_the_order_of_their_stations() -> None:
     """Each kind knows its units and their stations: the trucks of a station in the order of the roster."""
-    found = simulated(department_of(), incidents=320).kinds
+    found = played(department_of(), incidents=320).kinds
     assert found["engine"].units == ("E1", "E5", "E2", "E3", "E4")
     assert found["engine"].station_of == ("s0", "s0", "s1", "s2", "s3")
     assert found["ladder"].units == ("T2", "T1")
@@ -484,49 +374,11 @@ def test_decisions_are_expected_by_kind() -> None:
     assert heard == ["closest-first in every state of ladder"]
 
 
-def test_policies_that_do_not_fit_are_refused() -> None:
-    """Several kinds need a policy for each, made for that kind of this city, and each fault has its sentence."""
-    city = department_of()
-    (policy,) = department_policies(city)
-    name = city.name
-    with pytest.raises(InputError) as caught:
-        simulate_policies(city, [policy["engine"]], incidents=10)
-    assert str(caught.value) == (
-        f"{name}: expected a city with one kind of units, got engine, ladder; simulate_plans takes plans for all of "
-        "them"
-    )
-    for given, words in (({"engine": policy["engine"]}, "engine"), ({}, "none")):
-        with pytest.raises(InputError) as caught:
-            simulate_plans(city, [plan_by_kind(policy), plan_by_kind(given)], incidents=10)
-        assert str(caught.value) == (
-            f"plan 2: expected a policy for each kind that incidents of {name} need (engine, ladder), got {words}"
-        )
-    with pytest.raises(InputError, match="expected what was made for the stations and demand points"):
-        simulate_plans(city, [plan_by_kind({"engine": policy["ladder"], "ladder": policy["engine"]})], incidents=10)
-    other = department_of(shared_delay=0.25)
-    with pytest.raises(InputError, match=r"closest-first: expected what was made for .* as it is now"):
-        simulate_plans(other, [plan_by_kind(policy)], incidents=10)
-    assert simulate_plans(other, [plan_by_kind(policy)], incidents=10, other_city=True).num_incidents == 10
-    with pytest.raises(InputError, match="expected at least one policy"):
-        simulate_plans(city, [], incidents=10)
-
-
 def test_a_shift_of_one_kind_is_simulated_in_whole_weeks() -> None:
     """A ladder that is off at night is off a third of the time, though the engines have no shifts."""
     city = grid_department(side=4, engines=4, ladders=2)
     nights = tuple(Shift(None, 22.0 + 24.0 * day, 8.0, unit="T01") for day in range(7))
     scenario = Scenario(name="nights", title="Nights", shifts=nights)
-    found = simulated(city, scenario=scenario, incidents=20_000).kinds["ladder"].policies[0]
+    found = played(city, scenario=scenario, incidents=20_000).kinds["ladder"].policies[0]
     assert sum(batch.minutes for batch in found.batches) % 10080.0 == pytest.approx(0.0, abs=1e-6)
     assert found.idle_chances[2] < 2.0 / 3.0 + 0.01  # both are never idle at night
-
-
-def test_a_department_is_simulated_as_its_policies_are() -> None:
-    """A solved plan stands for the policies of its kinds."""
-    city = grid_department(side=4, engines=4, ladders=2)
-    solved = runcard.solve(city, "closest-first")
-    policies = {fleet.kind: fleet.policy for fleet in solved.fleets}
-    one, other = (
-        simulate_plans(city, [given], incidents=2000, threads=1) for given in (solved, plan_by_kind(policies))
-    )
-    assert one.missed(0) == other.missed(0)

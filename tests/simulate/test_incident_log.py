@@ -10,7 +10,6 @@ import pytest
 
 from runcard.city import City
 from runcard.errors import InputError
-from runcard.simulate.engine import simulate_policies
 from runcard.simulate.incident_log import read_incident_log
 
 from .cases import (
@@ -20,6 +19,7 @@ from .cases import (
     policies_of,
     records_of,
     scenario_of,
+    simulated,
     small_city,
 )
 
@@ -274,7 +274,7 @@ def test_a_log_is_replayed_as_it_is(tmp_path: Path) -> None:
             assert np.array_equal(replay["minutes"], log["minutes"] - log["minutes"][0])
             assert np.array_equal(replay["point"], log["point"])
         assert not np.array_equal(replays[0]["first"], replays[1]["first"])
-    found = simulate_policies(city, policies, scenario, threads=1)
+    found = simulated(city, policies, scenario)
     for result in found.policies:
         assert {batch.incidents for batch in result.batches} == {500}
         assert {batch.minutes for batch in result.batches} == {log["minutes"][-1] - log["minutes"][0]}
@@ -284,9 +284,7 @@ def test_a_log_of_one_incident_is_replayed(tmp_path: Path) -> None:
     """A single incident, which takes no time, has late fractions and arrivals like any other log."""
     city = small_city()
     (tmp_path / "log.csv").write_text(f"{HEADER}\n2024-03-13T07:00,n7\n")
-    found = simulate_policies(
-        city, policies_of(city), scenario_of(tmp_path, 'replay.log = "log.csv"'), threads=1
-    ).policies[0]
+    found = simulated(city, policies_of(city), scenario_of(tmp_path, 'replay.log = "log.csv"'), threads=1).policies[0]
     assert {batch.incidents for batch in found.batches} == {1}
     assert found.minutes("first_mean").value > 0.0
     for values in (found.busy_fractions, found.dispatches_per_day, found.idle_chances):

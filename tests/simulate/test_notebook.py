@@ -7,15 +7,11 @@ from tests.markup import HOSTILE, shown
 
 from runcard import (
     demo_city,
-    dispatch_problem,
     generate_grid,
     simulate_plans,
     solve,
-    solve_problem,
 )  # fmt: skip
 from runcard.interval import Interval
-from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.engine import simulate_policies
 from runcard.simulate.result import Simulation
 
 NAMES = ["closest-first", HOSTILE]
@@ -25,13 +21,13 @@ NAMES = ["closest-first", HOSTILE]
 def plain() -> Simulation:
     """Two policies in a plain city."""
     city = generate_grid(side=3, num_stations=3, load=0.2, seed=1)
-    problem = dispatch_problem(city)
-    policies = [solve_problem(problem, name) for name in ("closest-first", "optimal")]
-    return simulate_policies(city, policies, incidents=4_000, names=NAMES)
+    return simulate_plans(
+        city, [solve(city, name) for name in ("closest-first", "optimal")], incidents=4_000, names=NAMES
+    )
 
 
 @pytest.fixture(scope="module")
-def town() -> DepartmentSimulation:
+def town() -> Simulation:
     """The built-in town."""
     closest = solve(demo_city(), "closest-first")
     return simulate_plans(demo_city(), [closest, closest], incidents=4_000, names=NAMES)
@@ -47,12 +43,12 @@ def test_late_and_mean_response_stand_side_by_side(plain: Simulation) -> None:
     """Of each policy: its late fraction, its mean response and its gain, each with its interval."""
     (table,) = shown(plain).tables
     assert table[0][1:5] == ["late, %", "95 % interval", "mean response, min", "95 % interval"]
-    for number, (row, result) in enumerate(zip(table[1:], plain.policies, strict=True)):
+    for number, (row, result) in enumerate(zip(table[1:], plain.first.policies, strict=True)):
         gain = words(plain.improvement(number), 1, 100.0) if number else ["", ""]
         assert row == [result.name, *words(result.missed, 3, 100.0), *words(result.minutes("first_mean"), 2), *gain]
 
 
-def test_a_department_shows_every_kind_and_standard(town: DepartmentSimulation) -> None:
+def test_a_department_shows_every_kind_and_standard(town: Simulation) -> None:
     """The missed standards of all kinds, the mean response of each kind, and every standard by itself."""
     page = shown(town)
     policies, standards = page.tables
@@ -65,17 +61,10 @@ def test_a_department_shows_every_kind_and_standard(town: DepartmentSimulation) 
     assert f"{town.num_incidents:,} incidents" in page.words
 
 
-def test_one_kind_of_a_department_shows_its_standards(town: DepartmentSimulation) -> None:
-    """A simulation of engines alone has their standards."""
-    engines = town.kinds["engine"]
-    policies, standards = shown(engines).tables
-    assert policies[0][1] == "missed standards per 100 incidents"
-    assert len(standards) == 1 + len(engines.standards(0))
-
-
 def test_what_is_not_known_is_not_made_up(plain: Simulation) -> None:
     """One batch says nothing about its error, and the interval shows that; an imprecise result says so."""
-    short = replace(plain.policies[0], batches=plain.policies[0].batches[:1])
-    page = shown(replace(plain, policies=(short,), precise=False))
+    policy = plain.first.policies[0]
+    short = replace(plain.first, policies=(replace(policy, batches=policy.batches[:1]),))
+    page = shown(replace(plain, kinds={"truck": short}, precise=False))
     assert "? to ?" in page.words or "to ?" in page.words
     assert "Not as precise" in page.words

@@ -15,12 +15,9 @@ import runcard
 from runcard.city import City, Period
 from runcard.errors import InputError
 from runcard.plan.fleet import Fleet, fleet_of
-from runcard.plan.plan import problems_of_periods, solve
+from runcard.plan.plan import problems_of_periods
 from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
-from runcard.simulate import engine
-from runcard.simulate.department import simulate_plans
-from runcard.simulate.engine import simulate_fleets
 from runcard.simulate.environment import DispatchEnv
 from runcard.simulate.kernels.day import week_hour_at
 from runcard.simulate.rules import fleet_rule
@@ -34,6 +31,7 @@ from .cases import (
     late_fractions,
     policies_of,
     records_of,
+    simulated,
     small_city,
 )
 
@@ -54,17 +52,6 @@ def test_hours_of_the_week_count_from_monday() -> None:
     """Minute 0 is Monday 0:00, weeks follow one another, and a moment before the first is Sunday night."""
     found = [week_hour_at(minutes) for minutes in (0.0, 59.9, 60.0, 10079.9, 10080.0, -1.0, -1e-13)]
     assert found == [0, 0, 1, 167, 0, 167, 0]
-
-
-def test_incidents_come_at_the_rate_of_the_hour() -> None:
-    """Counts in each hour of the week fit its rate, whose mean is that of the city (chi-squared, level 1e-4)."""
-    city = with_days(small_city(), 3.0, 0.2)
-    records = records_of(city, policies_of(city), incidents=60_000)["closest-first"]
-    counts = np.bincount(hours_of(records), minlength=168)
-    share = {one.name: city.in_period(one.name).incidents_per_day / city.incidents_per_day for one in city.periods}
-    expected = np.array([share["day"] if hour in DAY else share["night"] for hour in range(168)]) * len(records) / 168
-    assert share["day"] / share["night"] == pytest.approx(15.0)
-    assert ((counts - expected) ** 2 / expected).sum() < chi2.ppf(1.0 - 1e-4, 167)
 
 
 def test_types_have_rates_of_their_own() -> None:
@@ -94,35 +81,6 @@ def test_types_have_rates_of_their_own() -> None:
     assert ((seen - expected) ** 2 / expected).sum() < chi2.ppf(1.0 - 1e-4, 8)
 
 
-@pytest.mark.parametrize("name", ["closest-first", "optimal"])
-def test_long_periods_are_as_the_exact_model_says(name: str) -> None:
-    """Where busy times are short beside periods, the late fraction in each is that of the period for ever."""
-    plain = small_city(load=0.1)
-    # The same load in minutes instead of hours: 2 % of the time passes before a period has settled.
-    quick = replace(
-        plain,
-        busy_minutes=plain.mean_busy_minutes / 20.0,
-        demand=tuple(replace(one, incidents_per_day=20.0 * one.incidents_per_day) for one in plain.demand),
-    )
-    half = tuple(range(84))
-    city = replace(quick, periods=(Period("busy", half, 5.0), Period("calm", tuple(set(ALL_WEEK) - set(half)), 1.0)))
-    policy = hourly(city, name)
-    late: dict[str, list[float]] = {"busy": [], "calm": []}
-
-    def keep(_: str, number: int, records: NDArray[np.void]) -> None:
-        hours = hours_of(records)
-        for period in city.periods:
-            # Not the first two hours, in which trucks are as busy as in the period before.
-            settled = [hour for hour in period.hours if hour - 1 in period.hours and hour - 2 in period.hours]
-            late[period.name].append(float(records["late"][np.isin(hours, settled)].mean()))
-
-    simulate_fleets(city, [policy], incidents=320_000, threads=1, keep_records=keep)
-    exact = [runcard.evaluate(one).late_fraction for one in policy.policies]
-    assert exact[0] > 1.5 * exact[1]
-    for period, expected in zip(city.periods, exact, strict=True):
-        assert holds(late[period.name], expected)
-
-
 def choosing(city: City, first: bool) -> list[FunctionPolicy]:
     """For each period of a city a policy that sends the first or the last team that can go, in turn."""
     problems = problems_of_periods(city, runcard.dispatch_problem(city)).values()
@@ -145,7 +103,7 @@ def test_policies_switch_at_the_hour(asked: bool, monkeypatch: pytest.MonkeyPatc
     policy = fleet_of(*choosing(city, first=True), periods=city.periods)
     assert (fleet_rule(policy) is None) == asked
     kept: list[NDArray[np.void]] = []
-    simulate_fleets(
+    simulated(
         city, [policy], incidents=3_000, threads=1, keep_records=lambda name, number, records: kept.append(records)
     )
     records = np.concatenate(kept)
@@ -159,20 +117,6 @@ def test_policies_switch_at_the_hour(asked: bool, monkeypatch: pytest.MonkeyPatc
     assert (teams[~day] == [2, 3]).all()
 
 
-def test_asked_or_not_a_policy_decides_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel that looks up the period of each incident, and asking the period's policy, give the same batches."""
-    city = with_days_by_type(department_of(), ("fire", "alarm", "medical"))
-    week = solve(city, threads=1)
-    quick = simulate_plans(city, [week], incidents=2_000, threads=1)
-    monkeypatch.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
-    slow = simulate_plans(city, [week], incidents=2_000, threads=1)
-    for kind in city.kinds:
-        one, other = quick.kinds[kind].policies[0], slow.kinds[kind].policies[0]
-        assert [(b.late, b.missed, b.incidents) for b in one.batches] == [
-            (b.late, b.missed, b.incidents) for b in other.batches
-        ]
-
-
 def test_policies_of_different_kinds_are_asked() -> None:
     """Closest-first by night and optimal by day have no rule in common, and are simulated all the same."""
     city = with_days(small_city())
@@ -180,62 +124,8 @@ def test_policies_of_different_kinds_are_asked() -> None:
     mixed = fleet_of(by_day.policies[0], by_night.policies[1], periods=city.periods)
     assert fleet_rule(mixed) is None
     assert mixed.name == "optimal, closest-first"
-    found = simulate_fleets(city, [by_night, mixed], incidents=2_000, threads=1)
+    found = simulated(city, [by_night, mixed], incidents=2_000)
     assert found.policies[1].num_incidents == found.policies[0].num_incidents
-
-
-def test_one_period_is_the_city_without() -> None:
-    """With one period all week, every batch of every policy is that of the city without periods, to the bit."""
-    plain = small_city()
-    city = replace(plain, periods=(Period("all", ALL_WEEK, 1.3),))
-    one = simulate_fleets(plain, [*map(fleet_of, policies_of(plain, ("closest-first", "optimal")))], incidents=4_000)
-    policies = [hourly(city, "closest-first"), hourly(city)]
-    other = simulate_fleets(city, policies, incidents=4_000)
-    for before, after in zip(one.policies, other.policies, strict=True):
-        assert np.array_equal(before.late, after.late)
-        assert np.array_equal(before.busy_fractions, after.busy_fractions)
-
-
-def test_same_seeds_give_the_same_results() -> None:
-    """A seed gives the same batches again, on any number of threads, and another seed gives others."""
-    city = with_days(small_city())
-    policies = [*map(fleet_of, policies_of(city)), hourly(city)]
-    first, again, other = (
-        simulate_fleets(city, policies, incidents=6_000, seed=seed, threads=threads)
-        for seed, threads in ((1, 1), (1, 2), (2, 1))
-    )
-    for number in (0, 1):
-        assert np.array_equal(first.policies[number].late, again.policies[number].late)
-    assert not np.array_equal(first.policies[1].late, other.policies[1].late)
-    assert first.gain_over(0, 1) == first.improvement(1)
-    # Every policy met the same incidents.
-    assert np.array_equal(first.policies[0].incidents, first.policies[1].incidents)
-
-
-@pytest.mark.slow
-def test_knowing_the_hour_gains_what_the_exact_model_says() -> None:
-    """The paired gain over the policy of the mean rates holds the exact one, where periods are long."""
-    plain = small_city(load=0.4)
-    quick = replace(
-        plain,
-        busy_minutes=plain.mean_busy_minutes / 20.0,
-        demand=tuple(replace(one, incidents_per_day=20.0 * one.incidents_per_day) for one in plain.demand),
-    )
-    city = with_days(quick, 2.0, 0.1)
-    whole = runcard.dispatch_problem(city)
-    blind, knowing = runcard.solve_problem(whole, "optimal", threads=1), hourly(city)
-    rates = [len(one.hours) * city.in_period(one.name).incidents_per_day for one in city.periods]
-    problems = problems_of_periods(city, whole).values()
-    late = [
-        sum(rate * number for rate, number in zip(rates, found, strict=True))
-        for found in (
-            [runcard.evaluate(blind, problem=one).late_fraction for one in problems],
-            [runcard.evaluate(one).late_fraction for one in knowing.policies],
-        )
-    ]
-    found = simulate_fleets(city, [fleet_of(blind), knowing], incidents=640_000, names=["optimal/week", "optimal"])
-    gain = found.gain_over(0, 1)
-    assert gain.low - gain.half <= 1.0 - late[1] / late[0] <= gain.high + gain.half
 
 
 def test_a_scenario_with_rates_has_them_in_place_of_those_of_periods() -> None:
@@ -245,7 +135,7 @@ def test_a_scenario_with_rates_has_them_in_place_of_those_of_periods() -> None:
     records = records_of(city, policies_of(city), flat, incidents=30_000)["closest-first"]
     counts = np.bincount(hours_of(records), minlength=168)
     assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < chi2.ppf(1.0 - 1e-4, 167)
-    simulate_fleets(city, [hourly(city)], flat, incidents=2_000)
+    simulated(city, [hourly(city)], flat, incidents=2_000)
 
 
 def test_a_replayed_log_is_decided_by_its_own_clock(tmp_path: Path) -> None:
@@ -256,7 +146,7 @@ def test_a_replayed_log_is_decided_by_its_own_clock(tmp_path: Path) -> None:
     times = ["2017-01-03T06:59:00", "2017-01-10T07:00:00", "2017-01-17T21:59:59", "2017-01-24T22:00:00"]
     log.write_text("time,node_id\n" + "".join(f"{time},n3\n" for time in times))
     kept: list[NDArray[np.void]] = []
-    simulate_fleets(
+    simulated(
         city,
         [policy],
         Scenario(name="replay", log=log),
@@ -275,10 +165,10 @@ def test_policies_of_other_periods_are_refused() -> None:
     moved = replace(city, periods=(Period("day", (*DAY, 6), 1.4), Period("night", tuple(set(NIGHT) - {6}), 0.4)))
     for other in (moved, city.of_week):
         with pytest.raises(InputError, match="expected what was made for the periods"):
-            simulate_fleets(other, [policy], incidents=100)
-        simulate_fleets(other, [policy], incidents=100, other_city=True)
+            simulated(other, [policy], incidents=100)
+        simulated(other, [policy], incidents=100, other_city=True)
     with pytest.raises(InputError, match="made for another city"):
-        simulate_fleets(with_days(city.of_week, 1.0, 0.9), [policy], incidents=100)
+        simulated(with_days(city.of_week, 1.0, 0.9), [policy], incidents=100)
 
 
 def test_an_environment_follows_the_periods() -> None:
@@ -346,6 +236,6 @@ def test_switching_is_as_the_equations_of_the_week_say(name: str) -> None:
     stationary = sum(
         rate * runcard.evaluate(one).late_fraction for rate, one in zip(for_ever, policy.policies, strict=True)
     ) / sum(for_ever)
-    found = simulate_fleets(city, [policy], incidents=400_000).policies[0]
+    found = simulated(city, [policy], incidents=400_000).policies[0]
     assert holds(late_fractions(found), exact)
     assert not holds(late_fractions(found), stationary)

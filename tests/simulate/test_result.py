@@ -9,11 +9,11 @@ from scipy import stats
 from runcard.city.model import Standard
 from runcard.errors import InputError
 from runcard.policy.solve import evaluate
-from runcard.simulate.engine import simulate_policies
 from runcard.simulate.kernels.run import BIN_WIDTH, LEAST_MINUTES, NUM_BINS, bin_of
 from runcard.simulate.result import (
     Batch,
     Interval,
+    KindSimulation,
     Misses,
     SimulatedPolicy,
     Simulation,
@@ -24,7 +24,7 @@ from runcard.simulate.result import (
 )
 from runcard.simulate.scenario import Scenario
 
-from .cases import policies_of, records_of, small_city
+from .cases import policies_of, records_of, simulated, small_city
 
 
 def binned(minutes: np.ndarray) -> np.ndarray:
@@ -40,14 +40,6 @@ def test_an_interval_is_that_of_student(level: float) -> None:
     low, high = stats.t.interval(level, 11, loc=values.mean(), scale=stats.sem(values))
     assert (found.value, found.low, found.high) == pytest.approx((values.mean(), low, high))
     assert found.half == pytest.approx((high - low) / 2.0)
-
-
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """Of many 90 % intervals of means of ten values, 90 % hold the true mean."""
-    rng = np.random.default_rng(2)
-    found = [interval_of(rng.normal(1.0, 1.0, 10), 0.9) for _ in range(2_000)]
-    held = np.mean([interval.low <= 1.0 <= interval.high for interval in found])
-    assert held == pytest.approx(0.9, abs=0.025)
 
 
 def test_one_value_says_nothing_about_its_error() -> None:
@@ -77,7 +69,7 @@ def test_quantiles_agree_with_records() -> None:
     policies = policies_of(city)
     batches: list[np.ndarray] = []
 
-    found = simulate_policies(
+    found = simulated(
         city, policies, incidents=32_000, threads=1, keep_records=lambda *given: batches.append(given[2].copy())
     )
     whole = np.concatenate(batches)
@@ -94,7 +86,7 @@ def test_quantiles_agree_with_records() -> None:
 def test_few_arrivals_say_nothing_about_the_error_of_a_quantile() -> None:
     """With less than 200 incidents in a section the median is told and its interval is not; a typo is an error."""
     city = small_city()
-    result = simulate_policies(city, policies_of(city), incidents=320, threads=1).policies[0]
+    result = simulated(city, policies_of(city), incidents=320).policies[0]
     assert result.minutes("first_p90").value > result.minutes("first_median").value > 0.0
     assert result.minutes("first_p90").half == np.inf
     assert result.minutes("first_mean").half < np.inf
@@ -107,28 +99,10 @@ def test_the_first_incidents_of_a_batch_are_like_the_others() -> None:
     """Over many short batches the late fraction is the exact one: where counting begins does not matter."""
     city = small_city(load=0.4)
     policy = policies_of(city)[0]
-    found = [
-        simulate_policies(city, [policy], incidents=32 * 6, seed=seed, threads=1).policies[0] for seed in range(150)
-    ]
+    found = [simulated(city, [policy], incidents=32 * 6, seed=seed).policies[0] for seed in range(150)]
     late = interval_of(np.concatenate([one.late / one.incidents for one in found]), level=0.9999)
     assert late.low < evaluate(policy).late_fraction < late.high
     assert late.half < 0.06 * late.value
-
-
-def test_where_nobody_is_late_the_interval_is_that_of_the_binomial() -> None:
-    """None of 200 incidents late: the late fraction is less than 1.9 %, with a chance of 97.5 %."""
-    late = simulation_of((0, 0)).policies[0].late_fraction
-    assert (late.value, late.low) == (0.0, 0.0)
-    assert (1.0 - late.high) ** 200 == pytest.approx(0.025)
-    every = simulation_of((100, 100)).policies[0].late_fraction
-    assert (every.value, every.high, every.low) == pytest.approx((1.0, 1.0, 1.0 - late.high))
-
-
-def test_a_policy_that_was_never_late_has_no_certain_gain() -> None:
-    """Two late incidents of one policy and none of the other: the gain may be nothing at all."""
-    gain = simulation_of((1, 1), (0, 0)).improvement(1)
-    assert gain.value == gain.high == 1.0
-    assert gain.low < 0.0
 
 
 NO_BINS = np.zeros((1, 2, NUM_BINS), np.int64)
@@ -145,13 +119,13 @@ def batch_with(late: int, incidents: int, **given: Any) -> Batch:
     )
 
 
-def simulation_of(*late: tuple[int, ...]) -> Simulation:
-    """A simulation of policies with these late incidents in each batch of 100."""
+def of_late(*late: tuple[int, ...]) -> KindSimulation:
+    """Policies with these late incidents in each batch of 100."""
     results = tuple(
         SimulatedPolicy(f"p{number}", tuple(batch_with(count, 100) for count in counts), NO_BINS)
         for number, counts in enumerate(late)
     )
-    return Simulation(Scenario(), results, ("s0", "s1"), 1, True)
+    return KindSimulation(results, ("s0", "s1"))
 
 
 def with_standards(*missed: tuple[int, int]) -> SimulatedPolicy:
@@ -172,9 +146,9 @@ def test_standards_count_by_their_weights() -> None:
     assert first.missed.value == pytest.approx((20 + 5 + 40 + 15) / 200)
     assert [part.value for _, part in first.standards] == pytest.approx([30 / 200, 20 / 200])
     assert first.standards[0][1] == Misses(np.array([10.0, 20.0]), np.array([100.0, 100.0])).per_incident
-    found = Simulation(Scenario(), (first, other), ("s0", "s1"), 1, True)
-    fewer = found.fewer_missed(1)
-    assert (fewer.value, fewer.low, fewer.high) == pytest.approx((0.04, 0.04, 0.04))
+    found = Simulation(Scenario(), {"engine": KindSimulation((first, other), ())}, 1, True, first.rules, 3.0)
+    fewer = found.fewer_missed(1)  # by the incidents of the city, twice as many
+    assert (fewer.value, fewer.low, fewer.high) == pytest.approx((0.02, 0.02, 0.02))
     assert found.improvement(1).value == pytest.approx(8 / 80)
     assert found.standards(1) == other.standards
     # Of two kinds together, by the incidents of the city.
@@ -193,67 +167,53 @@ def test_weights_have_the_interval_of_what_they_are_part_of() -> None:
     assert (wide.low, wide.value, wide.high) == (0.0, 1.0, 3.0)
 
 
-def test_differences_are_paired() -> None:
-    """A policy that has two late incidents fewer in every batch has a difference without any error."""
-    found = simulation_of((10, 20, 30), (8, 18, 28))
-    fewer = found.fewer_late(1)
-    assert (fewer.value, fewer.low, fewer.high) == pytest.approx((0.02, 0.02, 0.02))
+def test_differences_and_gains_are_paired() -> None:
+    """What is the same in every batch has no error, and where nobody is late little is known about a gain."""
+    found = of_late((10, 20, 30), (8, 18, 28), (9, 18, 27))
+    for fewer, expected in ((found.fewer_late(1), 0.02), (found.fewer_late(0), 0.0), (found.improvement(2), 0.1)):
+        assert (fewer.value, fewer.low, fewer.high) == pytest.approx((expected,) * 3)
     assert found.policies[0].late_fraction.half > 0.2
-    assert found.fewer_late(0).value == found.fewer_late(0).half == 0.0
-
-
-def test_a_gain_that_is_the_same_part_in_every_batch_has_no_error() -> None:
-    """A policy with a tenth fewer late incidents in every batch improves by exactly a tenth."""
-    gain = simulation_of((10, 20, 30), (9, 18, 27)).improvement(1)
-    assert (gain.value, gain.low, gain.high) == pytest.approx((0.1, 0.1, 0.1))
-
-
-def test_no_late_incident_has_no_improvement() -> None:
-    """Where the first policy is never late, nothing is known about a gain."""
-    gain = simulation_of((0, 0), (0, 1)).improvement(1)
-    assert (gain.value, gain.low, gain.high) == (0.0, -np.inf, np.inf)
+    nothing = of_late((0, 0), (0, 1)).improvement(1)
+    assert (nothing.value, nothing.low, nothing.high) == (0.0, -np.inf, np.inf)
+    everything = of_late((1, 1), (0, 0)).improvement(1)
+    assert everything.value == everything.high == 1.0
+    assert everything.low < 0.0
 
 
 def test_what_was_found_cannot_be_overwritten() -> None:
     """Nobody changes a late fraction by working on the arrays that it comes from."""
-    one = simulation_of((10, 20, 30)).policies[0]
+    one = of_late((10, 20, 30)).policies[0]
     for values in (one.late, one.incidents):
         with pytest.raises(ValueError, match="read-only"):
             values *= 100.0
     city = small_city()
-    batch = simulate_policies(city, policies_of(city), incidents=64, threads=1).policies[0].batches[0]
+    batch = simulated(city, policies_of(city), incidents=64).policies[0].batches[0]
     for array in (batch.busy_minutes, batch.dispatches, batch.idle_minutes):
         with pytest.raises(ValueError, match="read-only"):
             array += 1
 
 
 def test_fractions_stay_within_0_and_1() -> None:
-    """The interval of a late fraction ends at 0 and 1, and that of minutes at 0."""
-    late = simulation_of((0, 1, 0)).policies[0].late_fraction
+    """The interval of a late fraction ends at 0 and 1."""
+    late = of_late((0, 1, 0)).policies[0].late_fraction
     assert late.low == 0.0 < late.value < late.high
-    late = simulation_of((100, 99, 100)).policies[0].late_fraction
+    late = of_late((100, 99, 100)).policies[0].late_fraction
     assert late.high == 1.0 > late.value > late.low
 
 
-def test_a_batch_without_incidents_counts_for_nothing() -> None:
-    """A week without any incident has no arrivals: it changes neither means nor the late fraction."""
-    batches = [batch_with(1, 10, first_mean=4.0), batch_with(0, 0), batch_with(3, 30, first_mean=4.0)]
-    result = SimulatedPolicy("p", tuple(batches), NO_BINS)
-    assert result.late_fraction.value == 0.1
-    assert result.minutes("first_mean").value == 4.0
-    assert result.minutes("first_mean").half == 0.0
-
-
-def test_longer_batches_count_for_more() -> None:
-    """A mean over batches is one over all their incidents."""
-    result = SimulatedPolicy("p", (batch_with(1, 10, first_mean=1.0), batch_with(1, 30, first_mean=3.0)), NO_BINS)
+def test_batches_count_by_their_incidents() -> None:
+    """A mean over batches is one over all their incidents, and a week without any changes nothing."""
+    batches = batch_with(1, 10, first_mean=1.0), batch_with(0, 0), batch_with(1, 30, first_mean=3.0)
+    result = SimulatedPolicy("p", batches, NO_BINS)
     assert result.minutes("first_mean").value == pytest.approx(2.5)
     assert result.late_fraction.value == pytest.approx(0.05)
+    same = SimulatedPolicy("p", (batch_with(1, 10, first_mean=4.0), *batches[1:2]), NO_BINS).minutes("first_mean")
+    assert (same.value, same.half) == (4.0, 0.0)
 
 
 def test_sums_by_truck_are_by_time() -> None:
     """Busy fractions, dispatches a day and chances of idle trucks are sums over all batches by all their time."""
-    result = simulation_of((1, 2)).policies[0]
+    result = of_late((1, 2)).policies[0]
     assert result.busy_fractions.tolist() == [0.25, 0.5]
     assert result.dispatches_per_day == pytest.approx([14.4, 28.8])
     assert result.idle_chances == pytest.approx([0.1, 0.2, 0.7])

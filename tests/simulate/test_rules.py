@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.simulate.cases import simulated
 
 import runcard
 from runcard.errors import InputError
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.policy.base import BulkRule, Certificate, Decision, Stored
-from runcard.simulate.engine import simulate_policies
 from runcard.simulate.rules import array_rule
 
 CITY = runcard.generate_grid(side=3, num_stations=3, load=0.3, seed=5, trucks_per_station=2)
@@ -72,7 +72,7 @@ class Outsider:
 def test_arrays_that_cannot_be_followed_are_refused(arrays: dict[str, Any], words: str) -> None:
     """Each of these ended the process or was simulated as if it meant something: now it is an error that says what."""
     with pytest.raises(InputError, match=words):
-        simulate_policies(CITY, [Outsider(bulk=BulkRule(**arrays))], incidents=200)
+        simulated(CITY, [Outsider(bulk=BulkRule(**arrays))], incidents=200)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_team_that_cannot_go_is_refused(team: tuple[str, ...]) -> None:
     """Asked for each incident, a policy that sends busy, too many, too few or unknown trucks is an error."""
     got = ", ".join(team) or "nobody"
     with pytest.raises(InputError, match=f"outsider: expected a team that can go to demand point .*; got {got}$"):
-        simulate_policies(CITY, [Outsider(team=team)], incidents=200)
+        simulated(CITY, [Outsider(team=team)], incidents=200)
 
 
 def test_other_kinds_of_arrays_mean_the_same() -> None:

@@ -9,10 +9,9 @@ import pytest
 import runcard.simulate
 from runcard.city import Driving, Turnout
 from runcard.errors import InputError
-from runcard.simulate.engine import simulate_policies
 from runcard.simulate.scenario import KEYS, Busy, Scenario, Shift, built_in_names, read_scenario
 
-from .cases import policies_of, scenario_of, small_city
+from .cases import policies_of, scenario_of, simulated, small_city
 
 
 def test_every_built_in_scenario_is_read() -> None:
@@ -315,7 +314,7 @@ def test_what_does_not_fit_the_city_is_refused(text: str, message: str, tmp_path
     """What is wrong only for this city is said before anything runs."""
     city = small_city()
     with pytest.raises(InputError) as caught:
-        simulate_policies(city, policies_of(city), scenario_of(tmp_path, text), incidents=10)
+        simulated(city, policies_of(city), scenario_of(tmp_path, text), incidents=10)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -10,13 +10,13 @@ from scipy import stats
 
 from runcard.city import City, Link, Turnout
 from runcard.errors import InputError
-from runcard.simulate.engine import batch_key, simulate_policies
+from runcard.simulate.engine import batch_key
 from runcard.simulate.kernels.day import advance, begin
 from runcard.simulate.model import build_model
 from runcard.simulate.scenario import read_scenario
 from runcard.simulate.state import new_state
 
-from .cases import CLOCKWORK, holds, policies_of, records_of, scenario_of, small_city, street
+from .cases import CLOCKWORK, holds, policies_of, records_of, scenario_of, simulated, small_city, street
 
 
 def replayed(folder: Path, city: City, minutes: Sequence[float], text: str, point: str) -> np.ndarray:
@@ -104,7 +104,7 @@ def test_half_of_the_trucks_turn_back(tmp_path: Path) -> None:
     city = street([1.0, 2.0, 1.0], [0, 3], [1], incidents_per_day=0.1)
     for chance in (0.5, 1.0):
         scenario = scenario_of(tmp_path, f"dispatch.turn_back = {chance}")
-        result = simulate_policies(city, policies_of(city), scenario, incidents=6_400, threads=1).policies[0]
+        result = simulated(city, policies_of(city), scenario, incidents=6_400).policies[0]
         assert result.turned_per_incident == pytest.approx(chance, abs=0.03)
 
 
@@ -112,9 +112,7 @@ def test_trucks_that_turn_back_are_busy_for_less_time() -> None:
     """Turning back leaves the incidents of the first truck as they are, but trucks are busy for less time."""
     city = small_city(load=0.3)
     policies = policies_of(city)
-    paper, turned = (
-        simulate_policies(city, policies, name, incidents=16_000, threads=1) for name in ("paper", "turn-back")
-    )
+    paper, turned = (simulated(city, policies, name, incidents=16_000) for name in ("paper", "turn-back"))
     assert turned.policies[0].busy_fractions.sum() < 0.75 * paper.policies[0].busy_fractions.sum()
     assert turned.policies[0].late_fraction.high < paper.policies[0].late_fraction.low
     last, first = (turned.policies[0].minutes(f"{which}_mean").value for which in ("last", "first"))
@@ -126,8 +124,7 @@ def test_redirected_trucks_help() -> None:
     city = small_city(load=0.3, busy_minutes=20.0)
     policies = policies_of(city)
     home, redirected = (
-        simulate_policies(city, policies, name, incidents=32_000, threads=1).policies[0]
-        for name in ("there-and-back", "redirect")
+        simulated(city, policies, name, incidents=32_000).policies[0] for name in ("there-and-back", "redirect")
     )
     assert redirected.outside_per_incident < 0.9 * home.outside_per_incident
     assert redirected.late_fraction.high < home.late_fraction.low
@@ -155,7 +152,7 @@ def test_trucks_are_out_of_service_as_long_as_said(tmp_path: Path) -> None:
 def test_the_built_in_breakdowns_take_out_a_twentieth() -> None:
     """Where hardly anything happens, 5 % of the trucks are not idle in the built-in scenario of breakdowns."""
     city = small_city(load=0.0005)
-    result = simulate_policies(city, policies_of(city), "breakdowns", incidents=3_200, threads=1).policies[0]
+    result = simulated(city, policies_of(city), "breakdowns", incidents=3_200).policies[0]
     counts = np.arange(5)
     idle = [float(batch.idle_minutes @ counts / batch.idle_minutes.sum()) for batch in result.batches]
     away = result.busy_fractions.sum()
@@ -171,7 +168,7 @@ def test_incidents_follow_the_hours() -> None:
     assert profile.mean() == pytest.approx(1.0)
     assert stats.chisquare(hours, profile * len(records) / 24.0).pvalue > 1e-3
     assert len(records) == pytest.approx(20_000, rel=0.1)  # as near as whole weeks come
-    found = simulate_policies(city, policies_of(city), "evening", incidents=20_000, threads=1).policies[0]
+    found = simulated(city, policies_of(city), "evening", incidents=20_000).policies[0]
     weeks = np.array([batch.minutes / 10_080.0 for batch in found.batches])
     assert weeks == pytest.approx(np.round(weeks))
     assert found.num_incidents / (7.0 * weeks.sum()) == pytest.approx(city.incidents_per_day, rel=0.03)
@@ -213,9 +210,7 @@ def test_some_trucks_of_a_station_are_off(tmp_path: Path) -> None:
     """A station with one of its three trucks off has two left."""
     city = small_city(num_stations=2, trucks_per_station=3, load=0.02)
     text = '[[shift]]\nstation = "s0"\ntrucks = 1\noff_hours = [8, 16]\n[[shift]]\nstation = "s1"\noff_hours = [12, 20]'
-    result = simulate_policies(
-        city, policies_of(city), scenario_of(tmp_path, text), incidents=2_000, threads=1
-    ).policies[0]
+    result = simulated(city, policies_of(city), scenario_of(tmp_path, text), incidents=2_000, threads=1).policies[0]
     expected = 6.0 - 2.0 * 8.0 / 24.0 - result.busy_fractions.sum()
     assert result.idle_chances @ np.arange(7) == pytest.approx(expected, abs=0.02)
 
@@ -227,10 +222,10 @@ def test_a_city_without_a_way_home_is_refused() -> None:
         links=(Link("e0", "n0", "n1", False, 1.0), Link("e1", "n1", "n2", True, 1.0)),
     )
     policies = policies_of(city)
-    simulate_policies(city, policies, "paper", incidents=10)
+    simulated(city, policies, "paper", incidents=10)
     for name in ("there-and-back", "turn-back"):
         with pytest.raises(InputError, match="expected a way home to station s0 from node n2, found none"):
-            simulate_policies(city, policies, name, incidents=10)
+            simulated(city, policies, name, incidents=10)
 
 
 def test_the_way_home_has_a_law_of_its_own(tmp_path: Path) -> None:
@@ -240,7 +235,7 @@ def test_the_way_home_has_a_law_of_its_own(tmp_path: Path) -> None:
     away = []
     for text in ("", 'back_model = "fixed"', 'back_model = "gamma"\nback_cv = 0.7'):
         scenario = scenario_of(tmp_path, f'[busy]\nkind = "parts"\nmodel = "fixed"\nmean_minutes = 10.0\n{text}')
-        found = simulate_policies(city, policies_of(city), scenario, incidents=32_000, threads=1).policies[0]
+        found = simulated(city, policies_of(city), scenario, incidents=32_000).policies[0]
         dispatches = np.array([batch.dispatches[0] for batch in found.batches])
         away.append(np.array([batch.busy_minutes[0] for batch in found.batches]) / dispatches)
         assert found.minutes("first_mean").value == pytest.approx(5.0 + 5.0 * found.outside_per_incident, rel=0.01)

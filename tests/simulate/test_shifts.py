@@ -8,8 +8,7 @@ import pytest
 from tests.town import plain_town
 
 from runcard.errors import InputError
-from runcard.simulate.department import simulate_plans
-from runcard.simulate.engine import check_scenario
+from runcard.simulate.engine import check_scenario, simulate_plans
 from runcard.simulate.shifts import shifts_of, station_numbers, truck_numbers, trucks_of
 
 from .cases import department_of, department_policies, plan_by_kind, scenario_of, small_city

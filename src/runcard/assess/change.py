@@ -51,7 +51,7 @@ class StandardChange:
     missed: Change | None
     """None if there are no incidents of the type."""
     minutes: Change | None = None
-    """The mean time of the arrival that it is about, if that is the first or the last, at incidents of its type."""
+    """The mean time of the arrival that it is about, at incidents of its type."""
 
     def document(self) -> dict[str, Any]:
         """The same as plain values, ready for JSON."""
@@ -115,9 +115,7 @@ class FleetChange:
         """How often each standard is missed."""
         if not self.before.standards:
             standard = self.before.city.standards[0]
-            last = standard.arrivals == standard.trucks
-            minutes = "first_mean" if standard.arrivals == 1 else "last_mean" if last else ""
-            return (StandardChange(standard, self.missed, self.of(minutes)),)
+            return (StandardChange(standard, self.missed, self.of(f"{standard.arrival}_mean")),)
         return tuple(
             StandardChange(
                 old.standard,

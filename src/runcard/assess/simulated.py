@@ -17,9 +17,8 @@ from runcard.city.periods import ALWAYS
 from runcard.interval import Interval
 from runcard.plan.plan import Plan, plan_of
 from runcard.policy.solve_options import SolveOptions
-from runcard.simulate.engine import simulate_kinds
-from runcard.simulate.result import Simulation, ratio_interval
-from runcard.simulate.scenario import PAPER
+from runcard.simulate.engine import simulate_plans
+from runcard.simulate.result import KindSimulation, ratio_interval
 
 
 def simulated_outcomes(
@@ -38,20 +37,17 @@ def simulated_outcomes(
     """
     keeper = ChanceKeeper(city, plans)
     steps.begin(f"simulating {incidents:,} incidents")
-    kinds = simulate_kinds(
+    kinds = simulate_plans(
         city,
-        [{kind: plan.fleet(kind) for kind in city.kinds} for plan in plans.values()],
-        PAPER,
+        list(plans.values()),
         incidents=incidents,
-        precision=None,
         seed=seed,
         names=list(plans),
         threads=threads,
-        other_city=False,
         progress=lambda done: steps.part(min(1.0, done.part)),
         keep_states=keeper.keep,
         like=like,
-    )
+    ).kinds
     batches = kinds[city.kinds[0]].policies[0].batches
     of_city = np.array([float(batch.of_city) for batch in batches])
     outcomes = tuple(
@@ -92,10 +88,10 @@ def simulated_policies(
     return {outcome.name: outcome.fleets[kind] for outcome in outcomes}, keeper
 
 
-def _fleet(city: City, simulation: Simulation, keeper: ChanceKeeper, plan: Plan, name: str) -> FleetOutcome:
+def _fleet(city: City, simulation: KindSimulation, keeper: ChanceKeeper, plan: Plan, name: str) -> FleetOutcome:
     """What one kind does under a plan."""
     (kind,) = city.kinds
-    policy = simulation.policies[simulation.names.index(name)]
+    policy = next(result for result in simulation.policies if result.name == name)
     homes = np.array(simulation.station_of)
     stations = [station.station_id for station in city.stations]
     minutes = {"first_p90": policy.minutes("first_p90")}

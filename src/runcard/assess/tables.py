@@ -6,7 +6,7 @@ from runcard.assess.assessment import Assessment
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.why import PARTS, WhyMissed
 from runcard.city.model import LATE, City
-from runcard.plan.words import certainty, decimals_for, in_decimals, objective_words, outward
+from runcard.plan.words import arrival_words, certainty, decimals_for, in_decimals, objective_words, outward
 from runcard.table import BEST, Cell, Row, Table, visible
 
 EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
@@ -75,8 +75,7 @@ def standard_table(found: Assessment) -> Table:
             below += [] if of.minutes is None else [f"{of.minutes:.2f} min"]
             cells.append(Cell(in_decimals(100.0 * part, decimals), style, below=below))
         weight = f", weight {standard.weight:g}" if standard.weight != 1.0 else ""
-        about = "first" if standard.arrivals == 1 else "last" if standard.arrivals == standard.trucks else ""
-        below = [f"{standard.rule}{weight}", *([f"{about} there, mean"] if about and has_minutes else [])]
+        below = [f"{standard.rule}{weight}", *([f"{arrival_words(standard)} there, mean"] if has_minutes else [])]
         name = Cell(f"{standard.type}: {standard.kind}", below=below)
         rows.append([name, in_decimals(per_day[standard.type], 2), *cells])
     return Table(["standard", "incidents\nper day", *(visible(name) for name in found.names)], rows)

@@ -21,7 +21,7 @@ from runcard.mdp.rows import DecisionRule, TableRule, ValueRule, checked_rule
 from runcard.plan.plan import Plan
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate
-from runcard.simulate.department import simulate_plans
+from runcard.simulate.engine import simulate_plans
 from runcard.threads import checked_threads, run_each
 
 LEFT_OUT = 1e-9

@@ -7,7 +7,7 @@ from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import City
 from runcard.cli.terminal import make_console
 from runcard.plan.words import PLUS_MINUS, city_line, counted
-from runcard.simulate.department import DepartmentSimulation
+from runcard.simulate.result import Simulation
 from runcard.simulate.tables import (
     simulated_department_table,
     simulated_standard_table,
@@ -23,11 +23,11 @@ from runcard.simulate.tables import (
 from runcard.table import visible
 
 
-def print_simulation(city: City, found: DepartmentSimulation) -> None:
+def print_simulation(city: City, found: Simulation) -> None:
     """Print what policies do in one scenario."""
     console = make_console()
     console.print(city_line(city), style="bold")
-    console.print(simulation_line(found.first, found.num_incidents))
+    console.print(simulation_line(found))
     if len(found.kinds) > 1:
         console.print(simulated_department_table(found))
     if not city.plain:
@@ -42,9 +42,7 @@ def print_simulation(city: City, found: DepartmentSimulation) -> None:
         console.print(work_table(one))
 
 
-def print_stress(
-    city: City, simulations: Sequence[DepartmentSimulation], not_possible: Sequence[tuple[str, str]]
-) -> None:
+def print_stress(city: City, simulations: Sequence[Simulation], not_possible: Sequence[tuple[str, str]]) -> None:
     """Print the scenarios side by side, and what they are."""
     console, first = make_console(), simulations[0]
     console.print(city_line(city), style="bold")
@@ -67,7 +65,7 @@ def print_stress(
         console.print("Not clear: the gain is smaller than its error; more --incidents may tell.")
 
 
-def print_periods(city: City, found: Sequence[DepartmentSimulation], choices: Sequence[PolicyChoice]) -> None:
+def print_periods(city: City, found: Sequence[Simulation], choices: Sequence[PolicyChoice]) -> None:
     """Print what knowing the hour gains in each simulation, and which scenarios have rates of their own."""
     if not city.has_periods:
         return

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from runcard.assess.policy_choice import PolicyChoice
     from runcard.city.model import City
     from runcard.policy.solve_options import SolveOptions
-    from runcard.simulate.department import DepartmentSimulation
+    from runcard.simulate.result import Simulation
     from runcard.simulate.scenario import Scenario
 
 
@@ -157,15 +157,14 @@ def _simulated(
     precision: float | None,
     seed: int,
     records: Path | None = None,
-) -> "list[DepartmentSimulation]":
+) -> "list[Simulation]":
     """What policies do in each scenario; `records` is a file for the records of all incidents."""
     from runcard.assess.plans import plans_for
     from runcard.cli.progress import ShownSteps
     from runcard.outputs.records import RecordFile
-    from runcard.simulate.department import simulate_plans
-    from runcard.simulate.engine import prepare_policies
+    from runcard.simulate.engine import prepare_policies, simulate_plans
 
-    found: list[DepartmentSimulation] = []
+    found: list[Simulation] = []
     with ShownSteps(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
         watched, times = replace(options, progress=report.bounds), len(scenarios)
         plans = list(plans_for(city, choices, watched, report).values())
@@ -190,7 +189,7 @@ def _simulated(
     return found
 
 
-def _check_precise(city: "City", found: "Sequence[DepartmentSimulation]") -> None:
+def _check_precise(city: "City", found: "Sequence[Simulation]") -> None:
     """Raise an error if a late fraction is not as precise as was asked for."""
     vague = [one.scenario.name for one in found if not one.precise]
     if vague:

@@ -53,7 +53,7 @@ class RecordFile:
         self._database.execute(f"CREATE TABLE records ({columns})")
 
     def keeper(self, scenario: str) -> Callable[[str, int, NDArray[np.void]], None]:
-        """A function that keeps the records of one scenario (see `simulate_policies`)."""
+        """A function that keeps the records of one scenario (see `simulate_plans`)."""
         demand = self._city.demand
         nodes, types = (np.array([getattr(point, name) for point in demand], object) for name in ("node_id", "type"))
         kinds = np.array(self._city.kinds, dtype=object)

@@ -7,13 +7,12 @@ from runcard.assess.assessment import pairs_by_hour
 from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import City, Standard
 from runcard.interval import Interval
-from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Simulation
+from runcard.simulate.result import KindSimulation, Simulation
 from runcard.simulate.tables import SHOWN, survives
 
 
 def stress_document(
-    city: City, simulations: Sequence[DepartmentSimulation], not_possible: Sequence[tuple[str, str]]
+    city: City, simulations: Sequence[Simulation], not_possible: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
     """The same policies in several scenarios as plain values, for JSON; and why a city does not allow others."""
     return {
@@ -23,14 +22,14 @@ def stress_document(
     }
 
 
-def document_of(city: City, simulation: DepartmentSimulation, *, trucks: bool = True) -> dict[str, Any]:
+def document_of(city: City, simulation: Simulation, *, trucks: bool = True) -> dict[str, Any]:
     """What a simulation found as plain values, for JSON: all kinds together, every standard, and each kind by itself.
 
     With what each truck does, if wanted. Of a plain city it is what its one kind does.
     """
     if city.plain:
-        return simulation_document(city, simulation.first, trucks=trucks)
-    by_kind = {kind: simulation_document(city, one, trucks=trucks) for kind, one in simulation.kinds.items()}
+        return _about(city, simulation) | _kind_document(simulation.first, trucks=trucks)
+    by_kind = {kind: _kind_document(one, trucks=trucks) for kind, one in simulation.kinds.items()}
     policies = []
     for number, name in enumerate(simulation.names):
         missed = simulation.missed(number).document()
@@ -53,7 +52,7 @@ def _standard(standard: Standard, missed: Interval) -> dict[str, Any]:
     return standard.document() | {"miss_fraction": found.pop("mean"), **found}
 
 
-def _about(city: City, simulation: Simulation | DepartmentSimulation) -> dict[str, Any]:
+def _about(city: City, simulation: Simulation) -> dict[str, Any]:
     """What was simulated, as plain values."""
     return {
         "city": city.name,
@@ -64,8 +63,8 @@ def _about(city: City, simulation: Simulation | DepartmentSimulation) -> dict[st
     }
 
 
-def simulation_document(city: City, simulation: Simulation, *, trucks: bool = True) -> dict[str, Any]:
-    """What a simulation found as plain values, for JSON; with what each truck does, if wanted."""
+def _kind_document(simulation: KindSimulation, *, trucks: bool = True) -> dict[str, Any]:
+    """What one kind does as plain values, for JSON; with what each truck does, if wanted."""
     policies = []
     for number, result in enumerate(simulation.policies):
         late = result.missed.document()  # the late fraction, where there is one standard of weight 1
@@ -100,10 +99,10 @@ def simulation_document(city: City, simulation: Simulation, *, trucks: bool = Tr
                 for n, station in enumerate(stations)
             ]
         policies.append(document)
-    return _about(city, simulation) | {"policies": policies}
+    return {"policies": policies}
 
 
-def hour_gains(city: City, found: DepartmentSimulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
+def hour_gains(city: City, found: Simulation, choices: Sequence[PolicyChoice]) -> dict[str, Any]:
     """What knowing the hour gains in a simulation, as plain values, for JSON; nothing in a city without periods."""
     if not city.has_periods:
         return {}

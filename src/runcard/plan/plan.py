@@ -255,6 +255,9 @@ def solve(
 
     Driving times are found once for all periods.
     """
+    given: object = city
+    if isinstance(given, DispatchProblem):
+        raise InputError("expected a city, got a DispatchProblem: solve_problem solves the problem of one kind")
     options = SolveOptions(
         tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
     )

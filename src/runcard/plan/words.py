@@ -8,6 +8,7 @@ from typing import Final
 
 from runcard.city.conditions import OUTSIDE_ID, near
 from runcard.city.model import LATE, City, Objective, Standard
+from runcard.city.parts import LAST
 from runcard.mdp.problem import DispatchProblem
 
 MAX_CHOICES: Final = 12
@@ -146,6 +147,11 @@ def rule_words(standard: Standard) -> str:
     before = f"{standard.type}: " if standard.type else ""
     of = f" of {standard.trucks} {standard.kind}s" if standard.trucks > 1 else f" {standard.kind}"
     return f"{before}{ORDINALS[standard.arrivals - 1]}{of} in {standard.target_minutes:g} min"
+
+
+def arrival_words(standard: Standard) -> str:
+    """Which arrival a standard is about, in a word."""
+    return LAST if standard.arrival == LAST else ORDINALS[standard.arrivals - 1]
 
 
 def misses(city: City) -> str:

@@ -21,7 +21,8 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.mdp.rows import cannot_go
-from runcard.plan.fleet import Fleet, fleet_of
+from runcard.plan.fleet import Fleet
+from runcard.plan.plan import Plan
 from runcard.policy.ahead_rule import AheadRule
 from runcard.policy.base import Policy
 from runcard.response.route_kernels import mix
@@ -30,7 +31,7 @@ from runcard.simulate.incident_log import read_incident_log
 from runcard.simulate.kernels.day import MINUTES_PER_WEEK, advance, begin, finish, send, week_hour_at
 from runcard.simulate.kernels.run import NUM_BINS, run_batch, run_batch_ahead, tally
 from runcard.simulate.model import Model, build_model, check_busy, ways_home
-from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, all_misses, batch_of
+from runcard.simulate.result import Batch, KindSimulation, SimulatedPolicy, Simulation, all_misses, batch_of
 from runcard.simulate.rules import AnyRule, ArrayRule, HourlyAhead, check_fleet, fleet_rule
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
 from runcard.simulate.shifts import shifts_of, trucks_of
@@ -194,9 +195,9 @@ def possible_scenarios(city: City, scenarios: Sequence[Scenario]) -> tuple[list[
     return possible, others
 
 
-def simulate_policies(
+def simulate_plans(
     city: City,
-    policies: Sequence[Policy],
+    plans: Sequence[Plan],
     scenario: Scenario | str = PAPER,
     *,
     incidents: int | None = None,
@@ -205,86 +206,28 @@ def simulate_policies(
     names: Sequence[str] | None = None,
     threads: int | None = None,
     other_city: bool = False,
+    like: City | None = None,
     progress: Callable[[SimulationProgress], None] | None = None,
-    keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
-) -> Simulation:
-    """Simulate policies on a city of one kind of units in a scenario.
-
-    `incidents` of each policy are simulated, or as many as it takes until the 95 % interval of each late fraction (the
-    weighted sum of missed standards, where a city has several) is no wider than `precision` times it to both sides; 1 %
-    if neither is given, and 5 % if a policy computes every decision, which the heuristics for large departments do.
-    `names` are what policies are called, if not by their own names. `keep_records` is handed the records of every
-    batch in turn: the name of the policy, the number of the batch, and a row for each incident.
-    Policies must have been made for the city, or for the city as the scenario changes it, unless `other_city` says that
-    they need not. In a city with periods incidents come at the rates of each; a scenario with rates of its own has
-    these in place of the periods'.
-    """
-    return simulate_fleets(
-        city, [fleet_of(policy) for policy in policies], scenario, incidents=incidents, precision=precision, seed=seed,
-        names=names, threads=threads, other_city=other_city, progress=progress, keep_records=keep_records,
-    )  # fmt: skip
-
-
-def simulate_fleets(
-    city: City,
-    fleets: Sequence[Fleet],
-    scenario: Scenario | str = PAPER,
-    *,
-    incidents: int | None = None,
-    precision: float | None = None,
-    seed: int = 1,
-    names: Sequence[str] | None = None,
-    threads: int | None = None,
-    other_city: bool = False,
-    progress: Callable[[SimulationProgress], None] | None = None,
-    keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
-) -> Simulation:
-    """The same for fleets, which may have a policy for each period."""
-    if len(city.kinds) > 1:
-        raise InputError(
-            f"{city.name}: expected a city with one kind of units, got {', '.join(city.kinds)}; simulate_plans "
-            "takes plans for all of them"
-        )
-    (kind,) = city.kinds
-    names = [fleet.name for fleet in fleets] if names is None else names
-    found = simulate_kinds(
-        city,
-        [{kind: fleet} for fleet in fleets],
-        scenario,
-        incidents=incidents,
-        precision=precision,
-        seed=seed,
-        names=names,
-        threads=threads,
-        other_city=other_city,
-        progress=progress,
-        keep_records=keep_records,
-    )
-    return found[kind]
-
-
-def simulate_kinds(
-    city: City,
-    policies: Sequence[Mapping[str, Fleet]],
-    scenario: Scenario | str,
-    *,
-    incidents: int | None,
-    precision: float | None,
-    seed: int,
-    names: Sequence[str],
-    threads: int | None,
-    other_city: bool,
-    progress: Callable[[SimulationProgress], None] | None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
     keep_states: Callable[[str, int, NDArray[np.void], NDArray[np.uint16]], None] | None = None,
-    like: City | None = None,
-) -> dict[str, Simulation]:
-    """What each kind of units does under fleets by kind, as `simulate_policies` says it.
+) -> Simulation:
+    """Simulate plans of a city in a scenario, all kinds over the same incidents.
 
-    `keep_states` is handed the same as `keep_records`, and [incident, I] the idle trucks of each station of the kind
-    before the team left. Trucks and stations that a city `like` this one has as well meet the same draws in both, so
-    that the difference of the two varies less than either.
+    `incidents` of the city are simulated for each plan, whatever kinds they need, or as many as it takes until the 95 %
+    interval of the late fraction of each (the weighted sum of missed standards per incident, where the city has
+    several) is no wider than `precision` times it to both sides; 1 % if neither is given, and 5 % if a policy computes
+    every decision, which the heuristics for large departments do. `names` are what plans are called, if not by their
+    policies. Plans must have been made for the city, or for the city as the scenario changes it, unless `other_city`
+    says that they need not. In a city with periods incidents come at the rates of each; a scenario with rates of its
+    own has these in place of the periods'. Trucks and stations that a city `like` this one has as well meet the same
+    draws in both, so that the difference of the two varies less than either. `keep_records` is handed the records of
+    every batch, one kind after another in the order of `city.kinds`: the name of the plan, the number of the batch, and
+    a row for each incident that needs the kind. `keep_states` is handed the same, and [incident, I] the idle trucks of
+    each station of the kind before the team left.
     """
+    policies = [_by_kind(city, number, plan) for number, plan in enumerate(plans, start=1)]
+    if names is None:
+        names = [" and ".join(dict.fromkeys(fleet.name for fleet in by_kind.values())) for by_kind in policies]
     if isinstance(scenario, str):
         scenario = read_scenario(scenario)
     _check(policies, incidents, precision, seed)
@@ -355,7 +298,18 @@ def simulate_kinds(
         own = [city.units[u] for u in trucks_of(city, kind)]
         results = tuple(result(policy, number) for policy in range(len(policies)))
         homes, units = tuple(unit.station_id for unit in own), tuple(unit.unit_id for unit in own if city.has_roster)
-        found[kind] = Simulation(scenario, results, homes, seed, precise, units)
+        found[kind] = KindSimulation(results, homes, units)
+    return Simulation(scenario, found, seed, precise, () if city.plain else city.standards, city.most_weight)
+
+
+def _by_kind(city: City, number: int, plan: Plan) -> dict[str, Fleet]:
+    """The fleet of each kind that incidents of a city need; an error if a plan has none for some."""
+    found = {fleet.kind: fleet for fleet in plan.fleets if fleet.kind in city.kinds}
+    if set(found) != set(city.kinds):
+        raise InputError(
+            f"plan {number}: expected a policy for each kind that incidents of {city.name} need "
+            f"({', '.join(city.kinds)}), got {', '.join(found) or 'none'}"
+        )
     return found
 
 

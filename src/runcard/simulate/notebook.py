@@ -3,50 +3,30 @@
 from math import isfinite, isnan
 
 from runcard.interval import Interval
-from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import SimulatedPolicy, Simulation
+from runcard.simulate.result import Simulation
 from runcard.table import Table, html_note
 
 INTERVAL = "95 % interval"
 
 
-def simulation_html(simulation: Simulation) -> str:
-    """A simulation of one kind of units, as HTML."""
-    rules = any(
-        rule.type for result in simulation.policies for rule in result.rules
-    )  # a plain city has one, of no type
-    missed = "missed standards per 100 incidents" if rules else "late, %"
-    headings = ["policy", missed, INTERVAL, "mean response, min", INTERVAL, "fewer than first, %", INTERVAL]
-    rows = []
-    for number, result in enumerate(simulation.policies):
-        gain = cells(simulation.improvement(number), 1, 100.0) if number else ["", ""]
-        response = cells(result.minutes("first_mean"), 2)
-        rows.append([result.name, *cells(result.missed, 3, 100.0), *response, *gain])
-    standards = _standards(simulation) if rules else ""
-    num = simulation.policies[0].num_incidents
-    table = Table(headings, rows, title=_title(simulation)).html()
-    return f"<div>{table}{standards}{_note(simulation, num)}</div>"
-
-
-def department_simulation_html(found: DepartmentSimulation) -> str:
-    """A simulation of all kinds, as HTML."""
+def simulation_html(found: Simulation) -> str:
+    """A simulation as HTML: all kinds together, and every standard by itself."""
     headings = ["policy", "missed standards per 100 incidents" if found.order else "late, %", INTERVAL]
     for kind in found.kinds:
-        headings += [f"mean response, {kind}, min", INTERVAL]
+        headings += [f"mean response, {kind}, min" if found.order else "mean response, min", INTERVAL]
     headings += ["fewer than first, %", INTERVAL]
     rows = []
     for number, name in enumerate(found.names):
-        of_kinds: list[SimulatedPolicy] = [one.policies[number] for one in found.kinds.values()]
-        response = [cell for one in of_kinds for cell in cells(one.minutes("first_mean"), 2)]
+        of_kinds = [kind.policies[number] for kind in found.kinds.values()]
+        response = [cell for result in of_kinds for cell in cells(result.minutes("first_mean"), 2)]
         gain = cells(found.improvement(number), 1, 100.0) if number else ["", ""]
         rows.append([name, *cells(found.missed(number), 3, 100.0), *response, *gain])
     standards = _standards(found) if found.order else ""
-    note = _note(found, found.num_incidents)
-    table = Table(headings, rows, title=_title(found)).html()
-    return f"<div>{table}{standards}{note}</div>"
+    title = f"{found.scenario.name}: {found.scenario.title}"
+    return f"<div>{Table(headings, rows, title=title).html()}{standards}{_note(found)}</div>"
 
 
-def _standards(found: Simulation | DepartmentSimulation) -> str:
+def _standards(found: Simulation) -> str:
     """How often each standard is missed by each policy."""
     by_policy = [found.standards(number) for number in range(len(found.names))]
     headings = ["missed, % of the incidents of the type"]
@@ -68,12 +48,8 @@ def cells(given: Interval, decimals: int, times: float = 1.0) -> list[str]:
     return [f"{times * given.value:.{decimals}f}", " to ".join(ends)]
 
 
-def _title(found: Simulation | DepartmentSimulation) -> str:
-    return f"{found.scenario.name}: {found.scenario.title}"
-
-
-def _note(found: Simulation | DepartmentSimulation, num_incidents: int) -> str:
+def _note(found: Simulation) -> str:
     """What was simulated, in words."""
     precise = "" if found.precise else " Not as precise as was asked for."
-    same = f"{num_incidents:,} incidents, the same for every policy; seed {found.seed}."
+    same = f"{found.num_incidents:,} incidents, the same for every policy; seed {found.seed}."
     return html_note(f"{same}{precise} Response: until the first unit is there.")

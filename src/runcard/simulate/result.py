@@ -5,7 +5,7 @@ either; so does that of two cities that draw alike. The interval of a mean over 
 Σx / Σy it is that of the mean of x - (Σx / Σy) y, which is right to first order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
@@ -273,18 +273,43 @@ class SimulatedPolicy:
 
 
 @dataclass(frozen=True)
-class Simulation:
-    """What a simulation found in one scenario, for each policy in turn."""
+class KindSimulation:
+    """What one kind of units does under each policy in turn, over the incidents that need it."""
 
-    scenario: Scenario
     policies: tuple[SimulatedPolicy, ...]
     station_of: tuple[str, ...]
     """[truck] the id of its station."""
-    seed: int
-    precise: bool
-    """Whether the missed standards of every policy are as precise as was asked for."""
     units: tuple[str, ...] = ()
     """[truck] its id, where the city has a roster."""
+
+    def fewer_late(self, number: int) -> Interval:
+        """How much smaller the late fraction of a policy is than that of the first policy, batch by batch."""
+        first, other = self.policies[0], self.policies[number]
+        return Misses(first.late, first.incidents).fewer_in(Misses(other.late, other.incidents))
+
+    def more_minutes(self, number: int, which: str) -> Interval:
+        """By how many minutes one of `ARRIVALS` of a policy is later than that of the first policy."""
+        return _minutes(which, self.policies[number], self.policies[0])
+
+    def improvement(self, number: int) -> Interval:
+        """How much smaller the weighted sum of missed standards is, as a part of that of the first policy."""
+        return self.policies[0].misses.gain_of(self.policies[number].misses)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What a simulation found in one scenario, by kind and for all kinds together, for each plan in turn."""
+
+    scenario: Scenario
+    kinds: Mapping[str, KindSimulation]
+    """What each kind does, over the incidents that need it."""
+    seed: int
+    precise: bool
+    """Whether the missed standards of every plan are as precise as was asked for."""
+    order: tuple[Standard, ...]
+    """The standards of the city; () if it is plain."""
+    most_weight: float
+    """Of the standards of one incident together."""
 
     def _repr_html_(self) -> str:
         """The simulation in a notebook."""
@@ -294,37 +319,42 @@ class Simulation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each policy is called."""
-        return tuple(result.name for result in self.policies)
+        """What each plan is called."""
+        return tuple(result.name for result in self.first.policies)
+
+    @property
+    def num_incidents(self) -> int:
+        """The incidents of the city in all batches, each counted once."""
+        return sum(batch.of_city for batch in self.first.policies[0].batches)
+
+    @property
+    def first(self) -> KindSimulation:
+        """What its first kind does: all there is in a plain city."""
+        return next(iter(self.kinds.values()))
+
+    def _misses(self, number: int) -> Misses:
+        return all_misses([simulation.policies[number] for simulation in self.kinds.values()], self.most_weight)
 
     def missed(self, number: int) -> Interval:
-        """The weighted sum of missed standards per incident of a policy; the late fraction in a plain city."""
-        return self.policies[number].missed
-
-    def fewer_late(self, number: int) -> Interval:
-        """How much smaller the late fraction of a policy is than that of the first policy, batch by batch."""
-        first, other = self.policies[0], self.policies[number]
-        return Misses(first.late, first.incidents).fewer_in(Misses(other.late, other.incidents))
+        """The weighted sum of missed standards of all kinds per incident of the city, under a plan."""
+        return self._misses(number).per_incident
 
     def fewer_missed(self, number: int) -> Interval:
-        """How much smaller the weighted sum of missed standards of a policy is than that of the first policy."""
-        return self.policies[0].misses.fewer_in(self.policies[number].misses)
-
-    def standards(self, number: int) -> tuple[tuple[Standard, Interval], ...]:
-        """Each standard, and the part of the incidents of its type that misses it under a policy."""
-        return self.policies[number].standards
-
-    def more_minutes(self, number: int, which: str) -> Interval:
-        """By how many minutes one of `ARRIVALS` of a policy is later than that of the first policy."""
-        return _minutes(which, self.policies[number], self.policies[0])
+        """How much smaller that sum is than that of the first plan, batch by batch."""
+        return self._misses(0).fewer_in(self._misses(number))
 
     def improvement(self, number: int) -> Interval:
-        """How much smaller the weighted sum of missed standards is, as a part of that of the first policy."""
+        """The same as a part of the sum of the first plan."""
         return self.gain_over(0, number)
 
     def gain_over(self, other: int, number: int) -> Interval:
-        """The same, as a part of that of another policy, batch by batch."""
-        return self.policies[other].misses.gain_of(self.policies[number].misses)
+        """The same, as a part of the sum of another plan."""
+        return self._misses(other).gain_of(self._misses(number))
+
+    def standards(self, number: int) -> tuple[tuple[Standard, Interval], ...]:
+        """Each standard, in the order of the city, and the part of the incidents of its type that misses it."""
+        found = {one: part for kind in self.kinds.values() for one, part in kind.policies[number].standards}
+        return tuple((one, found[one]) for one in self.order or found if one in found)
 
 
 def all_misses(parts: Sequence[SimulatedPolicy], most: float) -> Misses:

@@ -9,8 +9,7 @@ import numpy as np
 from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.plan.words import PLUS_MINUS, counted, decimals_of
-from runcard.simulate.department import DepartmentSimulation
-from runcard.simulate.result import Simulation
+from runcard.simulate.result import KindSimulation, Simulation
 from runcard.simulate.scenario import PAPER
 from runcard.table import BAD, BEST, Cell, Row, Table, visible
 
@@ -23,7 +22,7 @@ def survives(improvement: Interval) -> str:
     return "yes" if improvement.low > 0.0 else "no, worse" if improvement.high < 0.0 else "not clear"
 
 
-def gain_left(simulations: Sequence[DepartmentSimulation], one: DepartmentSimulation, number: int) -> float | None:
+def gain_left(simulations: Sequence[Simulation], one: Simulation, number: int) -> float | None:
     """The gain of a policy in a scenario as a part of that in the paper's model; None where there is none."""
     for other in simulations:
         gain = other.improvement(number).value
@@ -46,18 +45,16 @@ def late_words(given: Interval) -> str:
     return with_error(given, decimals_of(least, significant=significant), 100.0)
 
 
-def simulation_line(simulation: Simulation, num_incidents: int | None = None) -> str:
+def simulation_line(found: Simulation) -> str:
     """A simulation in one line."""
-    first = simulation.policies[0]
-    number = first.num_incidents if num_incidents is None else num_incidents
+    batches = found.first.policies[0].batches
     return (
-        f"{simulation.scenario.name}: {simulation.scenario.title}. {counted(number, 'incident')} for each "
-        f"policy in {len(first.batches):,} batch{'es' if len(first.batches) > 1 else ''}, seed {simulation.seed}; "
-        f"{PLUS_MINUS}."
+        f"{found.scenario.name}: {found.scenario.title}. {counted(found.num_incidents, 'incident')} for each "
+        f"policy in {len(batches):,} batch{'es' if len(batches) > 1 else ''}, seed {found.seed}; {PLUS_MINUS}."
     )
 
 
-def simulated_department_table(found: DepartmentSimulation) -> Table:
+def simulated_department_table(found: Simulation) -> Table:
     """The missed standards of all kinds together, for each policy."""
     best = min(found.missed(number).value for number in range(len(found.names)))
     rows: list[Row] = []
@@ -68,7 +65,7 @@ def simulated_department_table(found: DepartmentSimulation) -> Table:
     return Table(["policy", "missed per 100", "fewer missed\nthan first, %"], rows)
 
 
-def simulated_standard_table(found: DepartmentSimulation) -> Table:
+def simulated_standard_table(found: Simulation) -> Table:
     """How often each policy misses each standard."""
     by_policy = [dict(found.standards(number)) for number in range(len(found.names))]
     rows: list[Row] = [
@@ -81,7 +78,7 @@ def simulated_standard_table(found: DepartmentSimulation) -> Table:
     return Table(["standard", *map(visible, found.names)], rows)
 
 
-def simulation_table(simulation: Simulation, *, of_standards: bool = False) -> Table:
+def simulation_table(simulation: KindSimulation, *, of_standards: bool = False) -> Table:
     """The late fraction, or the missed standards, and the arrivals of each policy."""
     arrivals = [(which, of) for which in ("first", "last") for of in SHOWN]
     headings = ["policy", "late, %", "fewer late\nthan first, %", *(f"{which}, {of}\nmin" for which, of in arrivals)]
@@ -97,7 +94,7 @@ def simulation_table(simulation: Simulation, *, of_standards: bool = False) -> T
     return Table(headings, rows)
 
 
-def work_table(simulation: Simulation) -> Table:
+def work_table(simulation: KindSimulation) -> Table:
     """How busy the trucks of each station are, and how often they are sent."""
     results = simulation.policies
     headings = [f"{visible(result.name)}\n{of}" for result in results for of in ("busy, %", "sent a day")]
@@ -110,7 +107,7 @@ def work_table(simulation: Simulation) -> Table:
     return Table(["station", *headings], rows)
 
 
-def stress_table(city: City, simulations: Sequence[DepartmentSimulation]) -> Table:
+def stress_table(city: City, simulations: Sequence[Simulation]) -> Table:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
     names = [visible(name) for name in simulations[0].names]
     late, fewer = ("late, %", "fewer late, %") if city.plain else ("missed per 100", "fewer missed, %")
@@ -132,7 +129,7 @@ def stress_table(city: City, simulations: Sequence[DepartmentSimulation]) -> Tab
     return Table(headings, rows)
 
 
-def stress_standards(simulations: Sequence[DepartmentSimulation]) -> Table:
+def stress_standards(simulations: Sequence[Simulation]) -> Table:
     """How often each standard is missed in each scenario, for all policies in turn."""
     headings, rows = ["scenario"], []
     for one in simulations:
@@ -146,7 +143,7 @@ def stress_standards(simulations: Sequence[DepartmentSimulation]) -> Table:
     return Table(headings, rows)
 
 
-def stress_arrivals(city: City, simulations: Sequence[DepartmentSimulation]) -> Table:
+def stress_arrivals(city: City, simulations: Sequence[Simulation]) -> Table:
     """When the first and the last truck of each kind are there in each scenario."""
     names = [visible(name) for name in simulations[0].names]
     headings = ["scenario", *(f"{name}\n{which}" for name in names for which in ("first", "last"))]

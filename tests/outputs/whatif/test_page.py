@@ -39,7 +39,8 @@ def hostile_city() -> City:
 
 
 def test_the_page_is_drawn_in_a_browser(effect: Effect, tmp_path: Path, open_page: OpenPage) -> None:
-    """No error and no request; the words come first, the map shows all areas, and the closed station says so."""
+    """No error and no request; the words come first, the map shows all areas, the closed station says so, and no table
+    is cut where there is room below."""
     path = tmp_path / "whatif.html"
     path.write_text(whatif_page(effect), encoding="utf-8")
     opened = open_page(path)
@@ -51,6 +52,9 @@ def test_the_page_is_drawn_in_a_browser(effect: Effect, tmp_path: Path, open_pag
     assert "Quayside: closed" in text
     assert "at least 10 more" in text
     assert opened.page.locator("#map path").count() >= len(effect.areas)
+    assert opened.page.evaluate(
+        "[...document.querySelectorAll('.wide')].every(box => box.scrollWidth <= box.clientWidth)"
+    )
     opened.page.get_by_text("Change in minutes to the first engine").first.click()
     assert "slower" in opened.page.inner_text("#map")
     opened.check()

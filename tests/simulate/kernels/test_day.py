@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from runcard.city import City
-from runcard.simulate.engine import batch_key, simulate_policies
+from runcard.simulate.engine import batch_key
 from runcard.simulate.kernels.day import advance, begin, finish, send
 from runcard.simulate.model import Model, build_model
 from runcard.simulate.scenario import Scenario, read_scenario
 from runcard.simulate.state import State, new_state
 
-from ..cases import PLAIN_NAMES, late_fractions, policies_of, scenario_of, small_city
+from ..cases import PLAIN_NAMES, scenario_of, small_city
 from ..reference_simpy import closest_first
 
 COMBINED = (
@@ -164,20 +164,3 @@ def test_every_minute_is_counted_once(name: str) -> None:
     elif in_service:  # a truck on its way home is busy and may be sent
         assert idle + state.trucks["busy_minutes"].sum() > total
     assert (state.trucks["busy_minutes"] <= measured * (1.0 + 1e-12)).all()
-
-
-@pytest.mark.parametrize("name", [*PLAIN_NAMES, *COMBINED])
-def test_batches_agree_with_themselves(name: str) -> None:
-    """In every scenario trucks sent and from outside are as many as needed, and no truck is busy all the time."""
-    city = small_city(load=0.4)
-    found = simulate_policies(city, policies_of(city, ["closest-first", "optimal"]), name, incidents=3_200, threads=1)
-    for result in found.policies:
-        sent = sum(int(batch.dispatches.sum()) for batch in result.batches)
-        outside = sum(batch.outside for batch in result.batches)
-        assert sent + outside == 2 * result.num_incidents
-        assert ((result.busy_fractions > 0.0) & (result.busy_fractions < 1.0)).all()
-        assert result.idle_chances.sum() == pytest.approx(1.0)
-        assert 0.0 < late_fractions(result).mean() < 1.0
-        for which in ("mean", "median", "p90"):
-            first, last = result.minutes(f"first_{which}").value, result.minutes(f"last_{which}").value
-            assert 0.0 < first <= last

@@ -12,7 +12,7 @@ from runcard.simulate.kernels.drive import drive_route, link_time
 from runcard.simulate.model import LINK, RoadModel
 from runcard.simulate.sampling import link_laws
 
-NUM = 20_000
+NUM = 5_000
 KEYS = [np.uint64(incident_key(batch_key(3, 0), number)) for number in range(NUM)]
 
 

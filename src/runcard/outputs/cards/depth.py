@@ -27,7 +27,7 @@ from runcard.plan.words import CHANCE_ONLY, counted
 from runcard.policy.base import Policy
 from runcard.policy.run_card import RunCards
 from runcard.policy.solve import evaluate
-from runcard.simulate.engine import simulate_fleets
+from runcard.simulate.engine import simulate_plans
 from runcard.simulate.result import ratio_interval
 
 DEPTHS: Final = (1, 2, 4, 8)
@@ -198,11 +198,13 @@ def _simulated(
         raise InputError("expected a policy file that holds its city to simulate cards: solve it again")
     if book.periods and len(book.periods) < len(book.city.periods):
         raise InputError("expected the cards of every period to measure them: leave out --period, or --measure")
-    fleets = [fleet_of(*own, periods=book.periods or (ALWAYS,)) for own in zip(*rivals.values(), strict=True)]
-    found = simulate_fleets(
-        book.city.of_kind(kind), fleets, incidents=incidents, seed=seed, names=names, threads=threads,
+    of_rivals = zip(*rivals.values(), strict=True)
+    fleets = [fleet_of(*own, periods=book.periods or (ALWAYS,), kind=kind) for own in of_rivals]
+    plans = [Plan(fleets=(fleet,)) for fleet in fleets]
+    found = simulate_plans(
+        book.city.of_kind(kind), plans, incidents=incidents, seed=seed, names=names, threads=threads,
         progress=lambda progress: steps.part(min(1.0, progress.part)),
-    )  # fmt: skip
+    ).first  # fmt: skip
     closest, best = found.policies[0].misses, found.policies[-1].misses
     gain = closest.weights - best.weights
     sure = closest.fewer_in(best).low > 0.0 and book.objective == LATE
