@@ -11,9 +11,9 @@ from tests.departments import grid_department
 from tests.weeks import with_days
 
 from runcard.city import Objective, generate_grid, read_city, write_city
-from runcard.cli.show_bound import percent_down, share_words, tenths
 from runcard.mdp.bound import BoundProgress, LowerBound
 from runcard.mdp.solve import solve_optimal
+from runcard.outputs.bound_words import percent_down, share_words, tenths
 
 PART = 0.9
 KEYS = ["city", "lower", "proven", "neighbourhood", "num_neighbourhoods", "steps", "seconds"]

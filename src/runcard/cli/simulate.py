@@ -76,8 +76,7 @@ def simulate(
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_simulation
-    from runcard.cli.terminal import make_console, print_care, print_json
-    from runcard.output_file import size_in_words
+    from runcard.cli.terminal import print_care, print_json, print_written
     from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.simulate import document_of, hour_gains
     from runcard.policy.solve_options import SolveOptions
@@ -97,8 +96,7 @@ def simulate(
         print_simulation(given, found)
         print_periods(given, [found], choices)
         print_files(choices)
-        if records is not None:
-            make_console().print(f"Wrote {records} ({size_in_words(records)})", soft_wrap=True)
+        print_written(records)
     _check_precise(given, [found])
 
 
@@ -128,7 +126,7 @@ def stress(
     from runcard.cli.show_simulation import print_periods, print_stress
     from runcard.cli.terminal import print_care, print_json
     from runcard.outputs.fit_file import fit_faults, read_fit
-    from runcard.outputs.simulate import Stress
+    from runcard.outputs.simulate import stress_document
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario, possible_scenarios
     from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
@@ -148,12 +146,11 @@ def stress(
     choices = policy_choices(default_policies(given), options) if choices is None else choices
     workers = Workers(backend=backend, address=address)
     found = _simulated(given, choices, asked_for, options, incidents, precision, seed, workers=workers)
-    stressed = Stress(given, tuple(found), tuple(not_possible))
     if as_json:
-        print_json(stressed.document())
+        print_json(stress_document(given, found, not_possible))
     else:
         print_care(fit_faults(read_fit(city)))
-        print_stress(stressed)
+        print_stress(given, found, not_possible)
         print_periods(given, found, choices)
         print_files(choices)
     _check_precise(given, found)
