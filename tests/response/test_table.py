@@ -16,7 +16,7 @@ from tests.response.oracles import delta
 
 from runcard import dispatch_problem, evaluate, solve_problem
 from runcard.city import City, DemandPoint, Driving, Outside, generate_grid, read_city
-from runcard.errors import InputError, SizeError
+from runcard.errors import SizeError
 from runcard.response import table as table_module
 from runcard.response.routes import routes_to
 from runcard.response.table import ResponseTable, response_table
@@ -205,14 +205,6 @@ def test_outside_trucks_take_time_even_where_no_route_has_a_link(make_grid: Any)
     city = make_grid(2, [0])
     alone = replace(city, demand=city.demand[:1])
     assert response_table(alone).p_late[0, 0] > 0.0
-
-
-def test_a_station_of_a_billion_trucks_is_refused() -> None:
-    """A number of trucks that no array could index is one clear error."""
-    city = generate_grid(side=3, num_stations=2, load=0.1, seed=1)
-    stations = (replace(city.stations[0], trucks=3_000_000_000), city.stations[1])
-    with pytest.raises(InputError, match=r"expected trucks from 1 to 1000, got 3000000000"):
-        response_table(replace(city, stations=stations))
 
 
 def test_the_alarm_of_a_standard(make_city: Any) -> None:

@@ -175,6 +175,29 @@ def test_a_place_off_the_demand_points_is_answered_for_too(serve: Any, stuck: th
     assert (answer["fallback"], answer["node"], answer["area"]) == (True, "n5", "n5")
 
 
+def test_the_closest_area_is_found_in_metres(
+    department_city: City, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 60 degrees north a degree of longitude is half of one of latitude: 0.03 east is closer than 0.02 north."""
+    north = tuple(
+        replace(node, x_coord=10.0 + 0.03 * node.x_coord, y_coord=60.0 + 0.02 * node.y_coord)
+        for node in department_city.nodes
+    )
+    demand = tuple(point for point in department_city.demand if point.node_id != "n5")
+    city = replace(department_city, nodes=north, demand=demand)
+    solve(city, "closest-first").save(tmp_path / "north.policy")
+
+    def fail(self: Answerer, asked: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Answerer, "_decide", fail)
+    with service(tmp_path, "north.policy") as client:
+        answer = client.post("/v1/decisions", json={"node": "n5", "type": "fire"}).json()
+    here, there = city.node("n5"), city.node(answer["area"])
+    assert (answer["fallback"], abs(there.x_coord - here.x_coord)) == (True, pytest.approx(0.03))
+    assert there.y_coord == here.y_coord
+
+
 @pytest.mark.parametrize("kind", ["policy", "cards"])
 def test_another_fallback_can_be_named(
     serve: Any, stuck: threading.Event, policy_folder: Path, tmp_path: Path, kind: str

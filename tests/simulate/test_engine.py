@@ -24,7 +24,19 @@ from runcard.simulate.result import Batch, SimulatedPolicy
 from runcard.simulate.rules import ArrayRule, HourlyAhead
 from runcard.simulate.scenario import Scenario, read_scenario
 
-from .cases import POLICIES, holds, late_fractions, policies_of, records_of, simulated, small_city, street
+from .cases import (
+    POLICIES,
+    department_of,
+    department_policies,
+    holds,
+    late_fractions,
+    plan_by_kind,
+    policies_of,
+    records_of,
+    simulated,
+    small_city,
+    street,
+)
 from .reference_simpy import Decide, Department
 
 NUM_CITIES = 5
@@ -229,11 +241,11 @@ def test_scenarios_that_a_city_does_not_allow_are_told_apart() -> None:
     assert [name for name, _ in others] == ["redirect"]
 
 
-def test_no_policy_and_a_policy_of_another_city_are_refused() -> None:
-    """There must be a policy, and it must be of this city: its stations, their trucks, its points and their needs."""
+def test_no_plan_and_a_plan_of_another_city_are_refused() -> None:
+    """There must be a plan, with a policy for every kind of this city: of its stations, trucks, points and needs."""
     city = small_city()
     with pytest.raises(InputError, match="expected at least one policy"):
-        simulated(city, [], incidents=10)
+        simulate_plans(city, [], incidents=10)
     for other in (
         small_city(num_stations=3),
         small_city(side=6),
@@ -242,6 +254,18 @@ def test_no_policy_and_a_policy_of_another_city_are_refused() -> None:
     ):
         with pytest.raises(InputError, match="optimal: expected what was made for the stations and demand"):
             simulated(city, policies_of(other, ["optimal"]), incidents=10, other_city=True)
+    department = department_of()
+    (whole,) = department_policies(department)
+    for given, words in (({"engine": whole["engine"]}, "engine"), ({}, "none")):
+        with pytest.raises(InputError) as caught:
+            simulate_plans(department, [plan_by_kind(whole), plan_by_kind(given)], incidents=10)
+        assert str(caught.value) == (
+            f"plan 2: expected a policy for each kind that incidents of {department.name} need (engine, ladder), "
+            f"got {words}"
+        )
+    swapped = plan_by_kind({"engine": whole["ladder"], "ladder": whole["engine"]})
+    with pytest.raises(InputError, match="expected what was made for the stations and demand points"):
+        simulate_plans(department, [swapped], incidents=10)
 
 
 def test_a_policy_of_another_city_with_the_same_stations() -> None:

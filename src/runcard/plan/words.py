@@ -26,6 +26,8 @@ CHANCE_ONLY: Final = (
     "its areas."
 )
 """What the intervals of a simulation are."""
+PLUS_MINUS: Final = "± is half of a 95 % interval, which covers the chance of the simulation only"
+"""The same beside numbers that have it behind them."""
 
 
 def certainty(proven: bool) -> str:
@@ -197,6 +199,12 @@ def city_line(city: City) -> str:
         + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
         + (f"; periods: {', '.join(one.name for one in city.periods)}" if city.has_periods else "")
     )
+
+
+def kind_line(city: City, kind: str) -> str:
+    """What one kind has and does in its city, in one line."""
+    incidents = incidents_a_day(city.incidents_per_day)
+    return f"{counted(city.num_trucks, kind)}, {incidents} that need them, load {city.load:.2g}"
 
 
 def class_words(problem: DispatchProblem, point: int) -> str:

@@ -57,7 +57,8 @@ def test_of_outcomes_that_differ_the_last_counts() -> None:
 
 
 def test_other_units_than_recommended_are_not_followed() -> None:
-    """By kind: another engine leaves the ladder as recommended; a unit of an unknown kind leaves nothing certain."""
+    """By kind: another engine leaves the ladder as recommended; a unit of an unknown kind leaves nothing certain, and
+    one unit from outside is not two."""
     sent = {"units": ["E1", "E3", "outside"], "kinds": {"E1": "engine", "E3": "engine"}}
     first, both, ladder = scored(outcome_of(0, 4.0) | sent)
     assert (first.followed, both.followed, ladder.followed) == (False, False, True)
@@ -66,6 +67,8 @@ def test_other_units_than_recommended_are_not_followed() -> None:
     assert [one.followed for one in unknown] == [False, False, False]
     fewer, *_ = scored(outcome_of(0, 7.0) | {"units": ["E1", "outside"]})
     assert (fewer.followed, fewer.met) == (False, False)
+    two = made_up(0, kinds=[{**KINDS[1], "units": ["outside"] * 2}], outcomes=[{"units": ["outside"], "kinds": {}}])
+    assert [one.followed for one in scores_of(two)] == [False]
 
 
 def test_without_an_outcome_or_a_standard_there_is_only_what_was_predicted() -> None:
