@@ -174,7 +174,7 @@ def test_what_is_sure_is_what_the_ends_of_both_intervals_allow(missed: tuple[flo
 
 @pytest.mark.parametrize("proven", [True, False])
 def test_a_sum_is_sure_of_what_the_ends_of_its_parts_allow(proven: bool) -> None:
-    """No more than the smallest and the largest sum of ends, also where a factor is below 0; proven if all parts are."""
+    """No more than the smallest and the largest sum of ends, also with a factor below 0; proven if all parts are."""
     parts = (2.0, Interval(0.2, 0.18, 0.23, proven=True)), (-1.5, Interval(0.3, 0.28, 0.4, proven=proven))
     (a, one), (b, other) = parts
     sums = [a * first + b * second for first in (one.low, one.high) for second in (other.low, other.high)]
