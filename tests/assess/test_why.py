@@ -11,7 +11,10 @@ from tests.weeks import with_days
 
 import runcard
 from runcard.assess.exact import assess_exactly
+from runcard.assess.simulated import simulated_outcomes
+from runcard.assess.why import MetStates, Reasons
 from runcard.city import City, Turnout, generate_grid
+from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import P_LATE
 
 GRID = generate_grid(side=3, num_stations=3, load=0.2, seed=4)
@@ -44,6 +47,41 @@ def test_the_parts_are_what_every_state_says_and_add_up(city: City) -> None:
             assert sum(why.document().values()) == pytest.approx(fleet.missed.value, abs=1e-12)
         assert outcome.why_missed is not None
         assert sum(outcome.why_missed.document().values()) == pytest.approx(outcome.missed.value, abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("city", [GRID, random_department(4)], ids=["one", "kinds"])
+def test_simulated_parts_are_the_exact_ones(city: City) -> None:
+    """Over 60,000 incidents each part lies within 3 % of what is missed from the exact one, and they add up."""
+    plans = {name: runcard.solve(city, name) for name in ("closest-first", "optimal")}
+    outcomes, _ = simulated_outcomes(city, plans, incidents=60_000)
+    for outcome, exact in zip(outcomes, runcard.assess(city, plans), strict=True):
+        assert outcome.why_missed is not None
+        assert exact.why_missed is not None
+        parts, expected = outcome.why_missed.document(), exact.why_missed.document()
+        assert sum(parts.values()) == pytest.approx(outcome.missed.value, abs=1e-12)
+        assert parts == pytest.approx(expected, abs=0.03 * exact.missed.value)
+
+
+def test_the_best_of_those_who_are_idle_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In random states of stations with several trucks, also where few teams are remembered, and too few are idle."""
+    monkeypatch.setattr("runcard.assess.why.FEW_TEAMS", 2)
+    monkeypatch.setattr("runcard.assess.why.MANY_TEAMS", 4)
+    city = generate_grid(side=3, num_stations=3, load=0.3, seed=1, trucks_per_station=2)
+    problem = dispatch_problem(city)
+    rng = np.random.default_rng(1)
+    states, free = MetStates(Reasons(city, problem)), rng.integers(0, 3, (300, 3)).astype(np.uint16)
+    points = rng.integers(0, problem.num_points, 300)
+    late, sizes, expected = problem.measures[P_LATE], problem.teams.sizes, 0.0
+    for j, idle in zip(points.tolist(), free, strict=True):
+        fits = (problem.teams.counts <= idle).all(axis=1) & (sizes == min(problem.trucks_needed[j], idle.sum()))
+        expected += late[fits, j].min()
+    states.add(points[:100], free[:100])
+    states.add(points[100:], free[100:])
+    why = states.why(1.0)
+    assert why is not None
+    assert states.num == 300
+    assert 1.0 - why.choice == pytest.approx(expected / 300)
 
 
 def test_start_is_what_turnout_alone_makes_late() -> None:

@@ -104,6 +104,13 @@ def test_kinds_may_have_different_policies() -> None:
         mixed.fleet("medic")
 
 
+def test_a_problem_is_not_taken_for_a_city() -> None:
+    """`solve` solved a problem before there were plans; whoever still asks so learns what does it now."""
+    problem = dispatch_problem(grid_department(side=4, engines=2, ladders=1), kind="engine")
+    with pytest.raises(InputError, match="expected a city, got a DispatchProblem: solve_problem solves"):
+        solve(problem)  # type: ignore[arg-type]
+
+
 def test_a_kind_that_only_rare_types_need_is_sent_to_them() -> None:
     """A fire that has never happened gets a ladder, the one that is surest to be in time."""
     city = grid_department(side=4, engines=4, ladders=2)

@@ -148,14 +148,17 @@ def check_by_simulation(
 ) -> None:
     """Assert that P(late) of each arrival and the mean of the first are those of times drawn link by link.
 
-    They have to lie in the 99.99 % intervals, but for the stated errors. With `off` the mean of the last arrival must,
-    too, and so must the part of times beyond the percentiles of both, but for `off`.
+    They have to lie in the 99.99 % intervals, but for the stated errors. With `off` so must the means of the last
+    arrival and of the last but one, and the part of times beyond the percentiles of all three, but for `off`.
     """
     size = city.trucks_per_incident
     wanted = arrivals or tuple(range(1, size + 1))
+    number = max(1, size - 1)
     tables = {
         m: response_table(
-            replace(city, arrivals_per_incident=m), minutes=m == wanted[0], arrivals=m == wanted[0] and off is not None
+            replace(city, arrivals_per_incident=m),
+            minutes=m in (wanted[0], number),
+            arrivals=m == number and off is not None,
         )
         for m in wanted
     }
@@ -170,16 +173,20 @@ def check_by_simulation(
             if city.driving.model != "pareto":
                 error = 3.9 * times[0].std() / np.sqrt(num) + first.minutes_error
                 assert first.mean_minutes[row, point] == pytest.approx(times[0].mean(), abs=error), (point, team)
-            if first.arrivals is not None and off is not None:
-                error = 3.9 * times[-1].std() / np.sqrt(num) + first.arrivals.last_error
-                if city.driving.model != "pareto":
-                    last = first.arrivals.last_minutes[row, point]
-                    assert last == pytest.approx(times[-1].mean(), abs=error), (point, team)
-                for which, drawn_times in (("first", times[0]), ("last", times[-1])):
-                    p90 = first.arrivals.p90(which)[row, point]
-                    if drawn_times.any():
-                        beyond = float((drawn_times > p90).mean())
-                        assert beyond == pytest.approx(0.1, abs=3.9 * np.sqrt(0.09 / num) + off), (which, point, team)
+            if off is not None and (others := tables[number].arrivals) is not None:
+                places = {"first": 0, "last": -1} | ({f"arrival {number}": number - 1} if number > 1 else {})
+                assert places.keys() == others.means.keys()
+                for which, arrival in ((name, times[place]) for name, place in places.items()):
+                    if city.driving.model != "pareto":
+                        error = 3.9 * arrival.std() / np.sqrt(num) + others.errors[which]
+                        assert others.means[which][row, point] == pytest.approx(arrival.mean(), abs=error), (
+                            team,
+                            which,
+                        )
+                    p90 = others.p90(which)[row, point]
+                    if arrival.any():
+                        beyond = float((arrival > p90).mean())
+                        assert beyond == pytest.approx(0.1, abs=3.9 * np.sqrt(0.09 / num) + off), (team, which)
                     else:  # it is there
                         assert p90 == 0.0
 

@@ -221,7 +221,7 @@ def test_no_minutes_are_negative(make_city: Any, driving: Driving) -> None:
         table = response_table(city, arrivals=True)
         assert table.arrivals is not None
         assert table.mean_minutes.min() == 0.0
-        assert table.arrivals.last_minutes.min() >= 0.0
+        assert table.arrivals.means["last"].min() >= 0.0
 
 
 @pytest.mark.parametrize(("seed", "trucks", "cv"), [(531, 3, 4.0), (528, 4, 6.0)])

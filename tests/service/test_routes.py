@@ -17,6 +17,7 @@ from runcard.service.documents import (
     KindAnswer,
     OutcomeRequest,
     StandardChance,
+    TeamOption,
     UnitUpdate,
 )
 
@@ -61,8 +62,10 @@ def test_outcomes_are_kept_with_their_decision(client: Any) -> None:
         {"units": ["E02"], "arrivals": {"E03": "2026-11-16T21:44:10+01:00"}},
         {"units": ["E02"], "arrivals": {"E02": "2026-11-16T21:44:10"}},
         {"units": ["E02"], "arrival": {}},
+        {"units": ["E02"], "sent": "2020-01-01T00:00:00Z"},
     ):
         assert client.post(f"{where}/outcome", json=wrong).status_code == 422, wrong
+    assert len(client.get(where).json()["outcomes"]) == 2
 
 
 class FullDisk(MemoryLog):
@@ -166,3 +169,13 @@ def test_every_route_and_every_key_is_documented(client: Any) -> None:
     for model in models:
         for name, field in model.model_fields.items():
             assert f"`{field.alias or name}`" in text, (model.__name__, name)
+
+
+def test_every_key_of_an_answer_is_described(client: Any) -> None:
+    """What `Answer.document` says is in the description of the API, each part of it."""
+    answer = client.post("/v1/decisions", json=ASKED).json()
+    assert answer.keys() == DecisionAnswer.model_fields.keys()
+    for kind in answer["kinds"]:
+        assert kind.keys() == KindAnswer.model_fields.keys()
+        assert all(standard.keys() == StandardChance.model_fields.keys() for standard in kind["standards"])
+        assert all(other.keys() == TeamOption.model_fields.keys() for other in kind["alternatives"])

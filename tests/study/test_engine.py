@@ -138,9 +138,16 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path: Path, undisturbed: bytes) -> None:
-    """On a real scheduler with two workers, one of which is killed midway, the study ends with identical results."""
+    """On a real scheduler with two workers, one of which is killed midway, the study ends with identical results.
+
+    A cluster whose workers have another runcard is not used, and the message names both versions.
+    """
     path = tmp_path / "study"
     with cluster(tmp_path) as (address, workers):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("runcard.study.engine.version", lambda _: "0.0.0")
+            with pytest.raises(RuncardError, match=r"the worker at .* has runcard .*: expected 0\.0\.0, as here"):
+                studied(tmp_path / "other", backend="dask", address=address)
         folder = StudyFolder(path, 7)
         folder.prepare("1.0")
         done: list[Task] = []
@@ -173,28 +180,13 @@ def test_a_task_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch:
     assert [folder.is_done(task) for task in TASKS].count(False) == 1
 
 
-def test_workers_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster whose workers have another runcard is not used, and the message names both versions."""
-    with cluster(tmp_path) as (address, _):
-        monkeypatch.setattr("runcard.study.engine.version", lambda _: "0.0.0")
-        with pytest.raises(RuncardError, match=r"the worker at .* has runcard .*: expected 0\.0\.0, as here"):
-            studied(tmp_path / "study", backend="dask", address=address)
+def test_wrong_engines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address that is none, or where nobody listens, has its message, within the time that is allowed.
 
-
-def test_wrong_engines_are_refused(tmp_path: Path) -> None:
-    """A backend that is not there, and an address that is missing, superfluous or dead, each have their message."""
-    for backend, address, error, words in (
-        ("spark", None, InputError, "expected a backend, one of loky, dask; got 'spark'"),
-        ("loky", "tcp://127.0.0.1:1", InputError, "expected an address only with --backend dask"),
-        ("dask", None, InputError, "expected the --address of a Dask scheduler"),
-        ("dask", "nonsense://", InputError, "expected the address of a Dask scheduler"),
-    ):
-        with pytest.raises(error, match=words):
-            studied(tmp_path / "study", backend=backend, address=address)
-
-
-def test_a_scheduler_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody listens, it is said within the time that is allowed."""
+    Backends and addresses that do not go together are tried on the command line.
+    """
     monkeypatch.setattr("runcard.study.engine.CONNECT_SECONDS", 1)
+    with pytest.raises(InputError, match="expected the address of a Dask scheduler"):
+        studied(tmp_path / "study", backend="dask", address="nonsense://")
     with pytest.raises(RuncardError, match="no Dask scheduler answers at"):
         studied(tmp_path / "study", backend="dask", address="tcp://127.0.0.1:9")

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.assess.team_shares import ShareKeeper, TeamShares
+from runcard.assess.why import MetStates, Reasons, WhyMissed
 from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem
@@ -37,6 +38,8 @@ class ChanceKeeper:
     def __init__(self, city: City, plans: Mapping[str, Plan]) -> None:
         self._shares = ShareKeeper(city, plans)
         problems = {fleet.kind: fleet.problem for fleet in next(iter(plans.values())).fleets}
+        reasons = {kind: Reasons(city.of_kind(kind), problems[kind]) for kind in city.kinds}
+        self._states = {(name, kind): MetStates(reasons[kind]) for name in plans for kind in city.kinds}
         self.rules = {kind: rules_of(city.of_kind(kind), problems[kind]) for kind in city.kinds}
         self._tables = {kind: self._tables_of(problems[kind], rules) for kind, rules in self.rules.items()}
         self._sums: dict[tuple[str, str, str], dict[int, tuple[float, float]]] = defaultdict(dict)
@@ -57,12 +60,14 @@ class ChanceKeeper:
                 found[f"minutes {number}"] = rule.minutes, rule.here
         return found
 
-    def keep(self, name: str, batch: int, records: NDArray[np.void]) -> None:
-        """Count who went to the incidents of a batch, and sum what they can expect."""
+    def keep(self, name: str, batch: int, records: NDArray[np.void], free: NDArray[np.uint16] | None = None) -> None:
+        """Count who went to the incidents of a batch, and sum what they can expect; `free` is who could have gone."""
         self._num_batches = max(self._num_batches, batch + 1)
         if not len(records):
             return
         kind, points, teams = self._shares.count(name, records)
+        if free is not None:
+            self._states[name, kind].add(points, free)
         late, num = self._tables[kind][P_LATE][0], len(self._tables[kind][P_LATE][1])
         chances, seen = (np.bincount(points, own, num) for own in (late[teams, points], np.ones(len(points))))
         self._at_points[name, kind][batch] = chances.astype(np.float64), seen.astype(np.float64)
@@ -84,6 +89,11 @@ class ChanceKeeper:
     def cost(self, name: str, kind: str) -> Sums:
         """What the objective counts."""
         return self._of_batches(name, kind, COST)
+
+    def why_missed(self, name: str, kind: str) -> WhyMissed | None:
+        """The parts of what is missed; None where nobody asked who could have gone."""
+        weights, incidents = self.missed(name, kind)
+        return self._states[name, kind].why(float(weights.sum() / incidents.sum())) if incidents.any() else None
 
     def is_worse(self, name: str, than: str, kind: str) -> bool:
         """Whether a policy costs more than another one, beyond chance, over the same incidents of a kind."""

@@ -13,6 +13,7 @@ from runcard.assess.policy_choice import check_week, policy_choices
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.assess.why import Reasons
 from runcard.city.model import City, Standard
+from runcard.city.parts import MIDDLE
 from runcard.errors import RuncardError
 from runcard.interval import Interval
 from runcard.mdp.evaluate import Evaluation
@@ -101,8 +102,9 @@ def fleet_outcome(
 
 
 def _minutes(evaluation: Evaluation) -> dict[str, Interval]:
-    """The minutes of the first and the last arrival, so far as they are known."""
+    """The minutes of the first, the last and other arrivals that standards name, so far as they are known."""
     means = {"first_mean": evaluation.mean_response_minutes, "last_mean": evaluation.last_minutes}
+    means |= {f"{name}_mean": of.mean for name, of in evaluation.measures.items() if name.startswith(MIDDLE)}
     p90 = {f"{which}_p90": minutes for which, minutes in evaluation.p90_minutes.items()}
     return {which: unknown_error(minutes) for which, minutes in (means | p90).items() if minutes is not None}
 

@@ -45,7 +45,7 @@ def simulated_outcomes(
         names=list(plans),
         threads=threads,
         progress=lambda done: steps.part(min(1.0, done.part)),
-        keep_records=keeper.keep,
+        keep_states=keeper.keep,
         like=like,
     ).kinds
     batches = kinds[city.kinds[0]].policies[0].batches
@@ -109,6 +109,7 @@ def _fleet(city: City, simulation: KindSimulation, keeper: ChanceKeeper, plan: P
         minutes=minutes,
         busy_fractions=np.array([policy.busy_fractions[homes == home].mean() for home in stations]),
         calls_per_day=np.array([policy.dispatches_per_day[homes == home].mean() for home in stations]),
+        why_missed=keeper.why_missed(name, kind),
     )
 
 

@@ -1,8 +1,11 @@
 """Assessments as tables, the same on a terminal and in a notebook; the best of each column stands out."""
 
+from collections.abc import Mapping
+
 from runcard.assess.assessment import Assessment
-from runcard.city.model import LATE
-from runcard.plan.words import certainty, decimals_for, in_decimals, outward
+from runcard.assess.why import PARTS, WhyMissed
+from runcard.city.model import LATE, City
+from runcard.plan.words import arrival_words, certainty, decimals_for, in_decimals, outward
 from runcard.table import BEST, Cell, Row, Table, visible
 
 ROUNDING = 1e-9
@@ -70,8 +73,7 @@ def standard_table(found: Assessment) -> Table:
             below += [] if of.minutes is None else [f"{of.minutes:.2f} min"]
             cells.append(Cell(in_decimals(100.0 * part, decimals), style, below=below))
         weight = f", weight {standard.weight:g}" if standard.weight != 1.0 else ""
-        about = "first" if standard.arrivals == 1 else "last" if standard.arrivals == standard.trucks else ""
-        below = [f"{standard.rule}{weight}", *([f"{about} there, mean"] if about and has_minutes else [])]
+        below = [f"{standard.rule}{weight}", *([f"{arrival_words(standard)} there, mean"] if has_minutes else [])]
         name = Cell(f"{standard.type}: {standard.kind}", below=below)
         rows.append([name, in_decimals(per_day[standard.type], 2), *cells])
     return Table(["standard", "incidents\nper day", *(visible(name) for name in found.names)], rows)
@@ -91,21 +93,17 @@ def period_table(found: Assessment) -> Table:
     return Table(["policy", *found.first.periods], rows)
 
 
-def why_table(found: Assessment) -> Table:
-    """Why each plan misses standards, or is late, in parts that add up."""
-    parts = [(outcome.name, outcome.why_missed) for outcome in found]
-    decimals = decimals_for(100.0 * outcome.missed.value for outcome in found)
-    rows = [
-        [name, *(in_decimals(100.0 * part, decimals) for part in why.document().values())]
-        for name, why in parts
-        if why is not None
-    ]
-    what = "Why late, in % of incidents" if found.city.plain else "Why missed, per 100 incidents"
+def why_table(city: City, parts: Mapping[str, WhyMissed | None], *, heading: str = "policy") -> Table:
+    """Why standards are missed, or incidents late, in parts that add up: a row for each that is known, by its name."""
+    known = {name: why.document() for name, why in parts.items() if why is not None}
+    decimals = decimals_for(100.0 * sum(why.values()) for why in known.values())
+    rows = [[name, *(in_decimals(100.0 * part, decimals) for part in why.values())] for name, why in known.items()]
+    what = "Why late, in % of incidents" if city.plain else "Why missed, per 100 incidents"
     notes = [
         "Start: turnout and start alone take too long. Distance: the best units are too far, all of them at home.",
         "Busy: the best units are away. Choice: other units went than the best that were free.",
     ]
-    return Table(["policy", "start", "distance", "busy", "choice"], rows, title=f"{what}:", notes=notes)
+    return Table([heading, *PARTS], rows, title=f"{what}:", notes=notes)
 
 
 def fewer_words(part: float) -> str:

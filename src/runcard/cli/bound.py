@@ -34,12 +34,14 @@ def bound(
     Shows a lower bound on the late fraction that holds for every policy which sends as many units as an incident asks
     for, what policies reach in a simulation, and so how far from the best possible each of them is at most.
     """
+    from runcard.assess.auto import Effort
     from runcard.assess.policy_choice import best_policy, policy_choices
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_bound import print_bound
-    from runcard.cli.terminal import print_json
-    from runcard.outputs.bound import BoundEffort, bound_city
+    from runcard.cli.terminal import print_care, print_json
+    from runcard.outputs.bound import bound_city
+    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(threads=threads)
@@ -50,17 +52,11 @@ def bound(
         best = best_policy(*map(given.of_kind, given.kinds), exact=False)
         choices = policy_choices(["closest-first", best], options)
     with ShownSteps(given.objective) as report:
-        effort = BoundEffort(
-            neighbourhood=neighbourhood,
-            num_steps=steps,
-            incidents=incidents,
-            seed=seed,
-            options=replace(options, progress=report.bounds),
-            steps=report,
-            bounded=report.bounded,
-        )
-        found = bound_city(given, choices, effort)
+        watched = replace(options, progress=report.bounds)
+        effort = Effort(incidents=incidents, seed=seed, options=watched, steps=report)
+        found = bound_city(given, choices, effort, neighbourhood=neighbourhood, num_steps=steps, bounded=report.bounded)
     if as_json:
         print_json(found.document())
     else:
-        print_bound(given, found, choices)
+        print_care(fit_faults(read_fit(city)))
+        print_bound(given, found)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from runcard.cli.terminal import make_console, print_json
+from runcard.cli.terminal import make_console, print_care, print_json
 from runcard.output_file import size_in_words
 from runcard.outputs.cards.about import depth_cells, depth_headings
 from runcard.outputs.cards.answer import CardAnswer
@@ -19,6 +19,7 @@ def print_cards(book: CardBook, tables: Sequence[DepthTable], path: Path) -> Non
     areas, lines = len({card.area for card in book.cards}), sum(len(card.lines) for card in book.cards)
     of_cards = f"{counted(len(book.cards), 'card')} for {counted(areas, 'area')}, {counted(lines, 'line')}"
     console.print(f"{of_cards}, from the policy {book.policy}", style="bold")
+    print_care(book.fit_faults)
     for kind in book.kinds:
         own = [card for card in book.cards if card.kind == kind]
         departing = [card for card in own if card.departs]

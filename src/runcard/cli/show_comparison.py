@@ -1,7 +1,6 @@
 """Plans, or weights of a minute, side by side, for the terminal; the best of each column stands out."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from runcard.assess.assessment import Assessment
 from runcard.assess.outcome import FleetOutcome
@@ -9,14 +8,14 @@ from runcard.assess.policy_choice import PolicyChoice
 from runcard.assess.tables import fewer_words, period_table, policy_cell, policy_table, standard_table, why_table
 from runcard.city.model import LATE
 from runcard.cli.terminal import make_console
-from runcard.outputs.weights import WeightComparison, WeightResult
+from runcard.outputs.weights import minutes_saved, more_late, weight_of
 from runcard.plan.words import (
     certainty,
     city_line,
-    counted,
     decimals_for,
     in_decimals,
     incidents_a_day,
+    kind_line,
     objective_words,
     outward,
 )
@@ -51,10 +50,9 @@ def print_assessment(found: Assessment) -> None:
     for kind in () if city.has_periods else city.kinds:
         of_kind = found.of_kind(kind)
         if not city.plain:
-            units, incidents = counted(of_kind.city.num_trucks, kind), incidents_a_day(of_kind.city.incidents_per_day)
-            console.print(f"{units}, {incidents} that need them, load {of_kind.city.load:.2g}", style="bold")
+            console.print(kind_line(of_kind.city, kind), style="bold")
         _print_kind(of_kind)
-    console.print(why_table(found))
+    console.print(why_table(city, {outcome.name: outcome.why_missed for outcome in found}))
 
 
 def _print_periods(found: Assessment) -> None:
@@ -85,15 +83,15 @@ def _print_kind(found: Assessment) -> None:
     console.print(station_table(found))
 
 
-def print_weights(comparison: WeightComparison) -> None:
+def print_weights(curves: Mapping[str, Assessment]) -> None:
     """Print the weights of each policy."""
     console = make_console()
-    console.print(city_line(replace(comparison.city, objective=LATE)), style="bold")
-    for policy, points in comparison.curves.items():
+    console.print(city_line(next(iter(curves.values())).city), style="bold")
+    for policy, found in curves.items():
         console.print()
         console.print(f"{policy} for late + weight × minutes:", style="bold")
-        console.print(weight_table(points, of_standards=not comparison.city.plain))
-        _print_arrivals([point.fleet for point in points], [f"{point.weight:g}" for point in points], "weight")
+        console.print(weight_table(found))
+        _print_arrivals(found.fleets, [f"{weight_of(outcome):g}" for outcome in found], "weight")
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
 
@@ -173,24 +171,27 @@ def station_table(found: Assessment) -> Table:
     return Table(headings, rows, has_foot=True)
 
 
-def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) -> Table:
+def weight_table(found: Assessment) -> Table:
     """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
-    decimals = decimals_for(100.0 * point.late_fraction for point in points)
-    finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
-    sure = certainty(points[0].fleet.missed.proven)
+    decimals = decimals_for(100.0 * outcome.missed.value for outcome in found)
+    finer = decimals_for((100.0 * more_late(found, outcome) for outcome in found.outcomes[1:]), significant=2)
+    sure = certainty(found.proven)
     columns = ("late\n%", f"{sure}\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
-    if of_standards:
+    if not found.city.plain:
         columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
-    rows: list[Row] = [
-        (
-            policy_cell(f"{point.weight:g}", converged=point.fleet.converged),
-            in_decimals(100.0 * point.late_fraction, decimals),
-            outward(point.fleet.missed.low, point.fleet.missed.high, decimals + 1),
-            f"{point.mean_minutes:.3f}",
-            "" if point is points[0] else f"{round(100.0 * point.more_late, finer) + 0.0:.{finer}f}",
-            "" if point is points[0] else f"{round(point.minutes_saved, 3) + 0.0:.3f}",
-            f"{point.fleet.seconds:.3f}",
+    rows: list[Row] = []
+    for outcome in found:
+        more, saved = 100.0 * more_late(found, outcome), minutes_saved(found, outcome)
+        first = outcome is found.first
+        rows.append(
+            (
+                policy_cell(f"{weight_of(outcome):g}", converged=not outcome.failed),
+                in_decimals(100.0 * outcome.missed.value, decimals),
+                outward(outcome.missed.low, outcome.missed.high, decimals + 1),
+                f"{outcome.first_minutes:.3f}",
+                "" if first else f"{round(more, finer) + 0.0:.{finer}f}",
+                "" if first else f"{round(saved, 3) + 0.0:.3f}",
+                f"{outcome.seconds:.3f}",
+            )
         )
-        for point in points
-    ]
     return Table(["weight", *columns], rows)

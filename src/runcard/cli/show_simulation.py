@@ -11,7 +11,7 @@ from runcard.city.model import City
 from runcard.cli.terminal import make_console
 from runcard.interval import Interval
 from runcard.outputs.simulate import ARRIVALS, Stress, survives
-from runcard.plan.words import city_line, counted, decimals_of
+from runcard.plan.words import PLUS_MINUS, city_line, counted, decimals_of
 from runcard.simulate.result import KindSimulation, Simulation
 from runcard.table import BAD, BEST, Cell, Row, Table, visible
 
@@ -73,7 +73,7 @@ def print_stress(stress: Stress) -> None:
     console.print(
         *(f"{one.scenario.name}: {one.scenario.title}." for one in stress.simulations),
         *(f"{name}: not possible here: {reason}." for name, reason in stress.not_possible),
-        "± is half of a 95 % interval; every policy met the same incidents and delays. "
+        f"{PLUS_MINUS}; every policy met the same incidents and delays. "
         "Per cent beside yes: what is left of the gain in the paper's model.",
         sep="\n",
     )
@@ -101,8 +101,7 @@ def simulation_line(found: Simulation) -> str:
     batches = found.first.policies[0].batches
     return (
         f"{found.scenario.name}: {found.scenario.title}. {counted(found.num_incidents, 'incident')} for each "
-        f"policy in {len(batches):,} batch{'es' if len(batches) > 1 else ''}, seed {found.seed}; "
-        "± is half of a 95 % interval."
+        f"policy in {len(batches):,} batch{'es' if len(batches) > 1 else ''}, seed {found.seed}; {PLUS_MINUS}."
     )
 
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from runcard.assess.change import Change
+from runcard.assess.tables import why_table
 from runcard.cli.terminal import make_console
 from runcard.outputs.fit_file import AGREEMENT, FAULTS, care_words
 from runcard.outputs.whatif.page import changed_units, losing_and_gaining
-from runcard.outputs.whatif.result import AreaEffect, Effect
+from runcard.outputs.whatif.result import AreaChange, Effect
 from runcard.outputs.whatif.words import (
     a_year,
     area_words,
@@ -20,6 +21,8 @@ from runcard.outputs.whatif.words import (
     signed,
     span,
     standard_words,
+    why_parts,
+    why_words,
 )
 from runcard.plan.words import city_line, misses
 from runcard.table import Cell, Row, Table
@@ -44,6 +47,11 @@ def print_effect(effect: Effect) -> None:
     console.print()
     console.print("Missed, % of the incidents of each type, and mean minutes until the unit is there:", style="bold")
     console.print(standard_change_table(effect))
+    if effect.policies[0].why_missed is not None:
+        console.print(why_table(effect.before, why_parts(effect), heading=""))
+    if why_words(effect):
+        console.print(why_words(effect), soft_wrap=True)
+    console.print()
     losers, gainers = losing_and_gaining(effect, MOST_ROWS)
     for title, areas in (("Areas that lose", losers), ("Areas that gain", gainers)):
         if areas:
@@ -109,7 +117,7 @@ def standard_change_table(effect: Effect) -> Table:
     return Table(headings, rows)
 
 
-def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> Table:
+def area_table(effect: Effect, areas: Sequence[AreaChange]) -> Table:
     """What some areas get before and after."""
     what = misses(effect.before).replace(" ", "\n")
     headings = ["area", "closest\nstation", f"{what}\nbefore", "after", "minutes\nbefore", "after", "change\na year"]
@@ -121,7 +129,7 @@ def area_table(effect: Effect, areas: Sequence[AreaEffect]) -> Table:
             f"{100.0 * area.missed_after:.1f}",
             f"{area.minutes_before:.2f}",
             f"{area.minutes_after:.2f}",
-            Cell(signed(area.more_per_year, 1), below=[*filter(None, [span(area.per_year, 1.0, 1, sign=True)])]),
+            Cell(signed(area.per_year.value, 1), below=[*filter(None, [span(area.per_year, 1.0, 1, sign=True)])]),
         ]
         for area in areas
     ]

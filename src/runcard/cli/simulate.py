@@ -72,8 +72,9 @@ def simulate(
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_simulation
-    from runcard.cli.terminal import make_console, print_json
+    from runcard.cli.terminal import make_console, print_care, print_json
     from runcard.output_file import size_in_words
+    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.simulate import document_of, hour_gains
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario
@@ -88,6 +89,7 @@ def simulate(
     if as_json:
         print_json(document_of(given, found) | hour_gains(given, found, choices))
     else:
+        print_care(fit_faults(read_fit(city)))
         print_simulation(given, found)
         print_periods(given, [found], choices)
         print_files(choices)
@@ -117,7 +119,8 @@ def stress(
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_stress
-    from runcard.cli.terminal import print_json
+    from runcard.cli.terminal import print_care, print_json
+    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.simulate import Stress
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario, possible_scenarios
@@ -141,6 +144,7 @@ def stress(
     if as_json:
         print_json(stressed.document())
     else:
+        print_care(fit_faults(read_fit(city)))
         print_stress(stressed)
         print_periods(given, found, choices)
         print_files(choices)

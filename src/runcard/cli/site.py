@@ -43,7 +43,8 @@ def site(
 ) -> None:
     """Rank the places where one more unit could stand.
 
-    Every station, by what the best policy misses with the unit there; proven where all places could be solved.
+    Every station, by what the best policy misses with the unit there; all of them solved where they can be, and then
+    proven or estimated as the chances are.
     """
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps

@@ -92,7 +92,7 @@ def decide(
     from runcard.city.periods import parse_time
     from runcard.cli.show_cards import print_card_answer
     from runcard.cli.show_teams import print_answer
-    from runcard.cli.terminal import print_json
+    from runcard.cli.terminal import print_care, print_json
     from runcard.errors import InputError
     from runcard.outputs.cards.answer import decide_by_cards
     from runcard.outputs.cards.csv_file import CARDS_ENDING, CardFile, read_cards
@@ -128,6 +128,7 @@ def decide(
         print_json(answer.whole_document())
     else:
         print_answer(answer)
+        print_care(source.fit_faults)
 
 
 _PART: Final = re.compile(r"(^|: )((?:type|class|time): expected)")

@@ -5,7 +5,7 @@ in them is shown, as \\x1b, and not sent: it could move the cursor, change the t
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -31,6 +31,14 @@ class PlainConsole(Console):
 def make_console(*, stderr: bool = False) -> Console:
     """A console for results, or for standard error."""
     return PlainConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=False)
+
+
+def print_care(faults: Sequence[str]) -> None:
+    """Print that the city of some numbers is badly fitted to its log, and how, if it is."""
+    from runcard.outputs.fit_file import care_line
+
+    if line := care_line(faults):
+        make_console().print(line, soft_wrap=True)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

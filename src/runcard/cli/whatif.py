@@ -21,6 +21,8 @@ from runcard.cli.parameters import (
 from runcard.cli.site import site
 from runcard.errors import InputError, NotConvergedError
 
+OF_SITE = "Of `runcard site`, for one release."
+
 
 def whatif(
     city: CityFolder,
@@ -37,9 +39,9 @@ def whatif(
         option("UNIT:PLACE", "Move a unit to a station or node; without a roster, a truck of this station."),
     ] = None,
     load: Annotated[float | None, option("X", "So many times as many incidents, such as 1.2.")] = None,
-    one_more: Annotated[str | None, typer.Option(hidden=True)] = None,
-    anywhere: Annotated[bool, typer.Option("--anywhere", hidden=True)] = False,
-    top: Annotated[int | None, typer.Option(hidden=True, min=1, max=1000)] = None,
+    one_more: Annotated[str | None, typer.Option(hidden=True, help=OF_SITE)] = None,
+    anywhere: Annotated[bool, typer.Option("--anywhere", hidden=True, help=OF_SITE)] = False,
+    top: Annotated[int | None, typer.Option(hidden=True, min=1, max=1000, help=OF_SITE)] = None,
     output: Annotated[Path | None, path_option("FILE", "Write a page with the map: .html.", "--output", "-o")] = None,
     write_city: Annotated[Path | None, path_option("DIR", "Write the changed city to this new folder.")] = None,
     policy: Annotated[

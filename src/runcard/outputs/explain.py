@@ -15,7 +15,7 @@ import numpy as np
 from runcard.city.conditions import OUTSIDE_ID, TRUCK
 from runcard.city.model import LATE, Objective, Standard
 from runcard.mdp.problem import is_standard
-from runcard.plan.answer import Answer, minutes_of, unit_prices
+from runcard.plan.answer import Answer, KnownMinutes, unit_prices
 from runcard.plan.fleet import KindDecision
 from runcard.plan.words import class_words, in_decimals, percent, team_words
 from runcard.policy.base import Decision, Option
@@ -208,7 +208,7 @@ def explain(kind: KindDecision, place: str = "") -> Explanation:
             fleet.unit_ids(option.team, kind.idle): tuple(
                 float(number) for number in known.values() if number is not None
             )
-            for option, known in zip(all_options, minutes_of(kind, every=True), strict=True)
+            for option, known in zip(all_options, KnownMinutes.of(kind, every=True).of_teams(every=True), strict=True)
             if None not in known.values()
         },
         of_standards=any(map(is_standard, problem.measures)),

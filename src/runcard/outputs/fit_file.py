@@ -11,6 +11,7 @@ from runcard.plan.words import counted
 FIT_FILE: Final = "fit.json"
 AGREEMENT: Final = "Does it agree with the log?"
 """The heading below which a view names the faults of a fit."""
+CARE: Final = "Read the numbers with care: the city was fitted to a log, and the fit is bad in"
 CHANGES: Final = " changes, and its work is off"
 WORK: Final = ("unit", "responses_per_day", "predicted_responses_per_day")
 FAULTS: Final = "The numbers of this city come from a log of the department. The fit is bad in these ways:"
@@ -47,10 +48,17 @@ def changed_faults(fit: Mapping[str, Any] | None, before: City, after: City) -> 
     )
 
 
+def care_line(faults: Sequence[str]) -> str:
+    """What a view says that has no room for all faults of a fit: how many there are, and the first; else empty."""
+    if not faults:
+        return ""
+    more = ", which fit.html lists" if len(faults) > 1 else ""
+    return f"{CARE} {counted(len(faults), 'way')}{more}. {faults[0]}"
+
+
 def care_words(faults: Sequence[str]) -> str:
     """What comes before all numbers of a badly fitted city, with what is wrong of units that change; else empty."""
     if not faults:
         return ""
-    ways = counted(len(faults), "way")
-    care = f"Read the numbers with care: the city was fitted to a log, and the fit is bad in {ways} (“{AGREEMENT}”)."
+    care = f"{CARE} {counted(len(faults), 'way')} (“{AGREEMENT}”)."
     return " ".join([care, *(fault for fault in faults if CHANGES in fault)])

@@ -115,7 +115,7 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
         return []
     table, classes = response_table(city, points=points, arrivals=True), []
     assert table.arrivals is not None
-    arrivals = table.arrivals.last_minutes, table.arrivals.p90("first"), table.arrivals.p90("last")
+    arrivals = table.arrivals.means["last"], table.arrivals.p90("first"), table.arrivals.p90("last")
     for place, number in enumerate(points):
         point, teams, standards = city.demand[number], [], city.standards_of(city.demand[number])
         missed = np.array([one[:, place] for one in table.missed[: len(standards)]])

@@ -35,7 +35,7 @@ from runcard.simulate.result import Batch, KindSimulation, SimulatedPolicy, Simu
 from runcard.simulate.rules import AnyRule, ArrayRule, HourlyAhead, check_fleet, fleet_rule
 from runcard.simulate.scenario import PAPER, Scenario, read_scenario
 from runcard.simulate.shifts import shifts_of, trucks_of
-from runcard.simulate.state import RECORD, Counts, State, new_state, no_counts
+from runcard.simulate.state import NOBODY_ASKS, RECORD, Counts, State, new_state, no_counts
 from runcard.threads import checked_threads, run_each
 
 NUM_BATCHES = 32
@@ -92,10 +92,13 @@ class _Run:
             return self.most_incidents
         return self.incidents * (number + 1) // self.num_batches - self.incidents * number // self.num_batches
 
-    def batch(self, number: int, policy: int, kind: int, records: NDArray[np.void]) -> tuple[Batch, NDArray[np.int64]]:
-        """One batch of a policy, and its arrivals [first or last truck, bin]; fills `records` if it has room."""
+    def batch(
+        self, number: int, policy: int, kind: int, records: NDArray[np.void], free: NDArray[np.uint16]
+    ) -> tuple[Batch, NDArray[np.int64]]:
+        """One batch of a policy, and its arrivals [first or last truck, bin]; fills `records` and `free` if they have
+        room."""
         model, rule, most = self.models[kind], self.rules[policy][kind], self.size(number)
-        state, found = new_state(model), no_counts(len(model.standards))
+        state, found = new_state(model), no_counts(len(model.standards), free)
         begin(model, state, batch_key(self.seed, number), self.start)
         state.clock["measured_from"] = self.measured_from
         stations = np.empty(model.most_needed, np.int64)
@@ -206,6 +209,7 @@ def simulate_plans(
     like: City | None = None,
     progress: Callable[[SimulationProgress], None] | None = None,
     keep_records: Callable[[str, int, NDArray[np.void]], None] | None = None,
+    keep_states: Callable[[str, int, NDArray[np.void], NDArray[np.uint16]], None] | None = None,
 ) -> Simulation:
     """Simulate plans of a city in a scenario, all kinds over the same incidents.
 
@@ -218,7 +222,8 @@ def simulate_plans(
     own has these in place of the periods'. Trucks and stations that a city `like` this one has as well meet the same
     draws in both, so that the difference of the two varies less than either. `keep_records` is handed the records of
     every batch, one kind after another in the order of `city.kinds`: the name of the plan, the number of the batch, and
-    a row for each incident that needs the kind.
+    a row for each incident that needs the kind. `keep_states` is handed the same, and [incident, I] the idle trucks of
+    each station of the kind before the team left.
     """
     policies = [_by_kind(city, number, plan) for number, plan in enumerate(plans, start=1)]
     if names is None:
@@ -243,11 +248,14 @@ def simulate_plans(
     standards = [(one.standards, one.most_weight) for one in map(city.of_kind, kinds)]
     most = city.most_weight
 
-    def work(job: tuple[int, int, int]) -> tuple[Batch, NDArray[np.int64], NDArray[np.void]]:
+    def work(job: tuple[int, int, int]) -> tuple[Batch, NDArray[np.int64], NDArray[np.void], NDArray[np.uint16]]:
         number, policy, kind = job
-        records = np.zeros(0 if keep_records is None else run.size(number), RECORD)
-        batch, arrivals = run.batch(number, policy, kind, records)
-        return batch, arrivals, records[: batch.incidents]
+        num_kept = 0 if keep_records is None and keep_states is None else run.size(number)
+        num_stations = len(run.models[kind].stations)
+        records = np.zeros(num_kept, RECORD)
+        free = NOBODY_ASKS if keep_states is None else np.zeros((num_kept, num_stations), np.uint16)
+        batch, arrivals = run.batch(number, policy, kind, records, free)
+        return batch, arrivals, records[: batch.incidents], free[: batch.incidents]
 
     def result(policy: int, kind: int) -> SimulatedPolicy:
         own = tuple(batches[policy, kind])
@@ -265,9 +273,11 @@ def simulate_plans(
             numbers = range(done, min(done + threads, wanted))
             jobs = list(product(numbers, range(len(policies)), range(len(kinds))))
             found_by_job = run_each(work, jobs, threads)
-            for (number, policy, of), (batch, arrivals, records) in zip(jobs, found_by_job, strict=True):
+            for (number, policy, of), (batch, arrivals, records, free) in zip(jobs, found_by_job, strict=True):
                 if keep_records is not None:
                     keep_records(names[policy], number, records)
+                if keep_states is not None:
+                    keep_states(names[policy], number, records, free)
                 batches[policy, of].append(batch)
                 bins[policy, of, number % NUM_SECTIONS] += arrivals
             done = numbers.stop

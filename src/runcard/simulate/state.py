@@ -1,6 +1,6 @@
 """What changes during a simulation, and what is counted, as arrays of records for the kernels."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,10 @@ RECORD = np.dtype(
 """An incident that needs a kind; stations and demand points by their numbers in the city."""
 
 
+NOBODY_ASKS: Final = np.zeros((0, 0), np.uint16)
+"""No room for who is free."""
+
+
 class State(NamedTuple):
     """The department at one moment."""
 
@@ -124,6 +128,8 @@ class Counts(NamedTuple):
     """[first or last truck, bin] their arrivals."""
     standards: NDArray[np.int64]
     """[standard of the kind, 2] the incidents that it applies to, and those that missed it."""
+    free: NDArray[np.uint16]
+    """[incident, I] the idle trucks of each station before the team left; no rows where nobody asks."""
 
 
 def new_state(model: Model) -> State:
@@ -140,6 +146,6 @@ def new_state(model: Model) -> State:
     return state
 
 
-def no_counts(num_standards: int) -> Counts:
+def no_counts(num_standards: int, free: NDArray[np.uint16] = NOBODY_ASKS) -> Counts:
     """Counts of nothing."""
-    return Counts(np.zeros(1, SUMS), np.zeros((2, NUM_BINS), np.int64), np.zeros((num_standards, 2), np.int64))
+    return Counts(np.zeros(1, SUMS), np.zeros((2, NUM_BINS), np.int64), np.zeros((num_standards, 2), np.int64), free)

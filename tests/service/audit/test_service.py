@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.postgres import PostgresServer
 from tests.service.conftest import Serve
 
 from runcard.city import City, write_city
@@ -81,27 +80,6 @@ def test_a_log_that_was_moved_is_said_and_no_empty_one_takes_its_place(serve: Se
         assert (refused.status_code, "was moved or removed" in refused.json()["detail"]) == (503, True), address
     assert asked(client)["status"] == 503
     assert not path.exists()
-
-
-def test_a_server_that_is_away_is_503_and_the_service_recovers(serve: Serve, postgres_server: PostgresServer) -> None:
-    """Decisions and tables alike, until PostgreSQL is back."""
-    client = serve(audit=postgres_server.new_database())
-    first = asked(client)
-    postgres_server.stop()
-    try:
-        assert asked(client)["status"] == 503
-        for path in (
-            "/v1/drift",
-            "/v1/decisions.csv",
-            "/v1/decisions.parquet",
-            f"/v1/decisions/{first['decision_id']}",
-            "/ready",
-        ):
-            assert client.get(path).status_code == 503, path
-    finally:
-        postgres_server.start()
-    assert asked(client)["status"] == 200
-    assert len(client.get("/v1/decisions.csv").text.splitlines()) > 2
 
 
 def test_what_was_done_is_compared_with_what_was_predicted(serve: Serve, tmp_path: Path) -> None:

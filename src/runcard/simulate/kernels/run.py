@@ -146,6 +146,12 @@ def tally(model: Any, state: Any, found: Any, records: Any, stations: NDArray[np
                 record.stations[r] = stations[r] if r < len(stations) else -1
             record.first, record.last, record.late, record.missed = clock.first, clock.last, clock.late, clock.missed
             record.outside, record.turned = clock.outside, clock.turned
+        if len(found.free) > 0:
+            for i in range(len(state.idle)):
+                found.free[sums.incidents, i] = state.idle[i]
+            for i in stations:
+                if i >= 0:
+                    found.free[sums.incidents, i] += 1
         sums.incidents += 1
         sums.late += clock.late
         sums.outside += clock.outside
