@@ -22,7 +22,7 @@ from tests.calibrate.cities import (
 from runcard.calibrate.fit import Fit, fit_city, pairs_of_a_station, pairs_together
 from runcard.calibrate.goodness import judge_fit
 from runcard.calibrate.log import Log, read_log
-from runcard.calibrate.mapping import TIMES, LogMapping, read_mapping
+from runcard.calibrate.mapping import TIMES, read_mapping
 from runcard.city import City, Period, Standard, read_city, write_city
 from runcard.city.aprons import is_apron, without_aprons
 from runcard.city.model import Driving, Turnout
@@ -441,18 +441,6 @@ def test_logs_that_are_too_short(tmp_path: Path) -> None:
         fit_city(road_city(), log)
 
 
-def test_a_log_without_times_of_arrival_is_an_error(tmp_path: Path) -> None:
-    """Without times on the road and on scene nothing is known of driving, and the error says so."""
-    path = tmp_path / "calls.csv"
-    path.write_text(
-        "i,u,k,d,n\n"
-        + "".join(f"{n},E0{1 + n % 7},engine,2024-05-{1 + n % 28:02}T{n % 24:02}:00,n00\n" for n in range(60))
-    )
-    mapping = LogMapping("m", {"incident": "i", "unit": "u", "kind": "k", "dispatched": "d", "node": "n"})
-    with pytest.raises(InputError, match=r"expected at least 30 drives .*, got 0"):
-        fit_city(road_city(), read_log(path, mapping))
-
-
 def test_pairs_of_a_station_are_of_one_incident_and_sent_at_about_the_same_time() -> None:
     """All such pairs are there, in either order; responses of unknown stations have none."""
     rng = np.random.default_rng(4)
@@ -480,13 +468,3 @@ def test_pairs_left_at_about_the_same_time(fit: Fit) -> None:
         if a < b and of[a] == of[b] and abs(leave[a] - leave[b]) <= 120.0
     }
     assert {tuple(pair) for pair in pairs.tolist() if max(pair) <= used[599]} == expected
-
-
-def test_the_document_names_everything(fit: Fit) -> None:
-    """The JSON of a fit has every number with its interval, the homes, the smoothing, and what was rejected."""
-    document = fit.document()
-    assert {one["name"] for one in document["numbers"]} == {one.name for one in fit.numbers}
-    assert all({"value", "low", "high", "sample", "of"} <= one.keys() for one in document["numbers"])
-    assert (document["incidents"], document["rejected"], len(document["homes"])) == (len(fit.log.incidents), {}, 9)
-    assert [one["type"] for one in document["smoothing"]] == list(fit.types)
-    assert document["days"] == pytest.approx(fit.num_days)

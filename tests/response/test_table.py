@@ -127,17 +127,6 @@ def test_outside_trucks_take_time_even_where_no_route_has_a_link(make_grid: Any)
     assert response_table(alone).p_late[0, 0] > 0.0
 
 
-def test_the_alarm_of_a_standard(make_city: Any) -> None:
-    """The first engine in four minutes and the whole alarm in eight are two classes at each node, each its own row."""
-    city = delta(make_city, trucks_per_incident=2)
-    first = [replace(point, trucks=1, target_minutes=4.0) for point in city.demand]
-    whole = [replace(point, trucks=4, arrivals=4, target_minutes=8.0) for point in city.demand]
-    both = response_table(replace(city, demand=(*first, *whole)))
-    for classes, columns in ((first, slice(0, 2)), (whole, slice(2, 4))):
-        alone = response_table(replace(city, demand=tuple(classes)))
-        np.testing.assert_allclose(both.p_late[: len(alone.p_late), columns], alone.p_late, rtol=0, atol=1e-7)
-
-
 @pytest.mark.parametrize("policy", ["closest-first", "optimal", "one-step-mean-field", "one-step-queueing"])
 def test_identical_classes_may_be_merged(make_city: Any, policy: str) -> None:
     """A city whose demand points are split into identical classes is late as often as the one without them."""
