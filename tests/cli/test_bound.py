@@ -16,7 +16,7 @@ from tests.weeks import with_days
 from runcard.city import City, Objective, generate_grid, read_city, write_city
 from runcard.mdp.bound import BoundProgress, LowerBound
 from runcard.mdp.solve import solve_optimal
-from runcard.outputs.bound import sum_of_kinds
+from runcard.outputs.bound import Bounded
 from runcard.outputs.bound_words import percent_down, share_words, tenths
 
 PART = 0.9
@@ -282,9 +282,11 @@ def test_the_sum_of_kinds_is_rounded_to_the_safe_side() -> None:
         return sum((Fraction(point.incidents_per_day) for point in of.demand), Fraction())
 
     for _ in range(200):
-        kinds: list[Any] = [SimpleNamespace(city=city.of_kind(kind), lower=rng.random()) for kind in city.kinds]
-        exact = sum(rate(one.city) * Fraction(one.lower) for one in kinds) / rate(city)
-        assert exact * Fraction(1.0 - 1e-13) < sum_of_kinds(city, kinds) <= exact
+        bounds: dict[str, Any] = {kind: SimpleNamespace(lower=rng.random()) for kind in city.kinds}
+        exact = sum(rate(city.of_kind(kind)) * Fraction(bound.lower) for kind, bound in bounds.items()) / rate(city)
+        beside: Any = SimpleNamespace(city=city)
+        found = Bounded(beside=beside, bounds=bounds, errors={}, proven=True, seed=1)
+        assert exact * Fraction(1.0 - 1e-13) < found.lower <= exact
 
 
 def test_a_share_of_the_gain_below_nothing_is_no_number(run, tmp_path: Path) -> None:
