@@ -82,7 +82,7 @@ def test_rows_add_up_to_what_is_missed() -> None:
 
 
 def test_a_difference_is_proven_where_exact_and_paired_where_simulated() -> None:
-    """Its ends hold the difference of both numbers, and are closer over the same incidents than both intervals allow."""
+    """Its ends hold the difference of the numbers, and are closer over the same incidents than both intervals allow."""
     for found in (runcard.assess(GRID, NAMES), runcard.assess(GRID, NAMES, incidents=5_000)):
         change = runcard.difference(found.first, found.last).missed
         assert change.difference.value == pytest.approx(found.last.missed.value - found.first.missed.value, abs=1e-12)
