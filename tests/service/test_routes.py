@@ -2,13 +2,18 @@
 
 import csv
 import io
+import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from runcard.errors import AuditError
-from runcard.outputs.cards.book import make_book
+from runcard.outputs.cards.book import Card, CardBook, make_book
 from runcard.plan.file import load
+from runcard.plan.plan import Plan
 from runcard.service.audit.sqlite import MemoryLog
 from runcard.service.documents import (
     DecisionAnswer,
@@ -17,8 +22,10 @@ from runcard.service.documents import (
     KindAnswer,
     OutcomeRequest,
     StandardChance,
+    TeamOption,
     UnitUpdate,
 )
+from runcard.service.routes import cards as card_routes
 
 ASKED = {"area": "n5", "type": "fire", "busy": ["E01"]}
 
@@ -61,8 +68,10 @@ def test_outcomes_are_kept_with_their_decision(client: Any) -> None:
         {"units": ["E02"], "arrivals": {"E03": "2026-11-16T21:44:10+01:00"}},
         {"units": ["E02"], "arrivals": {"E02": "2026-11-16T21:44:10"}},
         {"units": ["E02"], "arrival": {}},
+        {"units": ["E02"], "sent": "2020-01-01T00:00:00Z"},
     ):
         assert client.post(f"{where}/outcome", json=wrong).status_code == 422, wrong
+    assert len(client.get(where).json()["outcomes"]) == 2
 
 
 class FullDisk(MemoryLog):
@@ -100,6 +109,23 @@ def test_cards_are_those_of_the_book(client: Any, policy_folder: Path) -> None:
     assert (only["type"], only["kind"]) == ("fire", "ladder")
 
 
+def test_cards_are_those_of_the_policy_that_has_the_name_now(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After another file was loaded under the name of a policy, its cards are shown, not those made before."""
+
+    def one_card(plan: Plan) -> CardBook:
+        card = Card(
+            period="", area="n5", area_name=plan.name, district="", type="fire", row=0, kind="engine",
+            incidents_per_year=1.0, standards=(), lines=(), houses=(),
+        )  # fmt: skip
+        return CardBook(cards=(card,), policy=plan.name, depth=1)
+
+    monkeypatch.setattr(card_routes, "make_book", one_card)
+    found = [client.get("/v1/cards/n5").json()["cards"]]
+    assert client.post("/v1/policies", json={"file": "cards.policy", "name": "optimal"}).status_code == 201
+    found.append(client.get("/v1/cards/n5").json()["cards"])
+    assert [one["area_name"] for (one,) in found] == ["optimal", "fixed-card"]
+
+
 def test_metrics_count_what_was_answered(client: Any) -> None:
     """Prometheus finds decisions by who answered, requests by route and status, and what units do."""
     client.post("/v1/decisions", json=ASKED)
@@ -121,19 +147,13 @@ def test_metrics_count_what_was_answered(client: Any) -> None:
     assert not any("made-up" in line for line in lines)
 
 
-def references(document: Any) -> set[str]:
-    """Every schema that a description refers to."""
-    if isinstance(document, dict):
-        own = {document["$ref"]} if isinstance(document.get("$ref"), str) else set()
-        return own.union(*(references(one) for one in document.values()))
-    return set().union(*map(references, document)) if isinstance(document, list) else set()
-
-
 def test_the_description_is_whole(client: Any) -> None:
     """Every route has a summary, words, an answer with a schema, and errors as problem documents; all can be found."""
     description = client.get("/openapi.json").json()
     schemas = description["components"]["schemas"]
-    assert {name.rpartition("/")[2] for name in references(description)} <= schemas.keys()
+    references = re.findall(r'"\$ref": ?"#/components/schemas/(\w+)"', json.dumps(description))
+    assert references
+    assert set(references) <= schemas.keys()
     assert "HTTPValidationError" not in schemas
     for path, methods in description["paths"].items():
         for method, route in methods.items():
@@ -166,3 +186,13 @@ def test_every_route_and_every_key_is_documented(client: Any) -> None:
     for model in models:
         for name, field in model.model_fields.items():
             assert f"`{field.alias or name}`" in text, (model.__name__, name)
+
+
+def test_every_key_of_an_answer_is_described(client: Any) -> None:
+    """What `Answer.document` says is in the description of the API, each part of it."""
+    answer = client.post("/v1/decisions", json=ASKED).json()
+    assert answer.keys() == DecisionAnswer.model_fields.keys()
+    for kind in answer["kinds"]:
+        assert kind.keys() == KindAnswer.model_fields.keys()
+        assert all(standard.keys() == StandardChance.model_fields.keys() for standard in kind["standards"])
+        assert all(other.keys() == TeamOption.model_fields.keys() for other in kind["alternatives"])

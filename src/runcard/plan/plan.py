@@ -42,6 +42,8 @@ class Plan:
     """Units of kinds that no incident needs."""
     ground: Ground | None = None
     """Its city, for incidents and units anywhere; None if it knows demand points only."""
+    fit_faults: tuple[str, ...] = ()
+    """In which ways its city is badly fitted to a log, as the fit says it."""
 
     @property
     def name(self) -> str:

@@ -126,8 +126,8 @@ def test_where_nothing_changes_there_is_one_class() -> None:
 def test_areas_that_gain_and_lose_come_by_their_size(effect: Effect) -> None:
     """Those around the closed station lose the most, those around the new one gain the most."""
     losers, gainers = losing_and_gaining(effect, 3)
-    assert all(area.more_missed > 0.0 for area in losers)
-    assert all(area.more_missed < 0.0 for area in gainers)
+    assert all(area.more_missed.value > 0.0 for area in losers)
+    assert all(area.more_missed.value < 0.0 for area in gainers)
     assert losers[0].closest_before == "quayside"
     assert gainers[0].closest_after == "at-old-a4"
 

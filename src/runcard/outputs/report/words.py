@@ -12,6 +12,7 @@ from runcard.assess.policy_choice import worse_note
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.interval import Interval
 from runcard.outputs.fit_file import care_words, fit_faults
+from runcard.outputs.why import why_sentence
 from runcard.plan.words import (
     and_list,
     counted,
@@ -54,6 +55,7 @@ def summary(report: "Report") -> list[str]:
         _facts(report.city),
         *filter(None, [care_words(fit_faults(report.fit))]),
         _today(report),
+        *_why(report),
         _recommended(report),
         *replaced_words(report.solved),
         *_card(report),
@@ -108,6 +110,12 @@ def _today(report: "Report") -> str:
         f"If the closest units always go, there are {number_words(year / DAYS_PER_YEAR)} {misses(city)}{weighted} "
         f"a day, {number_words(year)} a year, and the first unit is there after {minutes} on average."
     )
+
+
+def _why(report: "Report") -> list[str]:
+    """Why standards are missed today, if it is known."""
+    why = report.solved.first.why_missed
+    return [] if why is None else list(filter(None, [why_sentence(report.city, why, exact=report.solved.exact)]))
 
 
 def _recommended(report: "Report") -> str:
