@@ -36,7 +36,7 @@ def print_simulation(city: City, found: Simulation) -> None:
     for kind, one in found.kinds.items():
         if not city.plain:
             console.print(f"{kind}: {counted(one.policies[0].num_incidents, 'incident')}", style="bold")
-        console.print(simulation_table(one, of_standards=not city.plain))
+        console.print(simulation_table(city, one))
         they = "trucks" if city.plain else "they"
         console.print(f"How much of the time {they} are away, and how often they are sent:", style="bold")
         console.print(work_table(one))
