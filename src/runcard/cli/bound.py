@@ -37,7 +37,7 @@ def bound(
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove how well any policy can do, in a city of any size.
+    """Find what no policy can be below, in a city of any size.
 
     Shows a lower bound on the late fraction that holds for every policy which sends as many units as an incident asks
     for, what policies reach in a simulation, and so how far from the best possible each of them is at most.

@@ -125,6 +125,10 @@ def check_page_name(output: Path) -> None:
         raise typer.BadParameter(f"expected a name that ends in .html, got {output.name!r}", param_hint="'-o'")
 
 
+Backend = Annotated[str, option("NAME", "Where tasks run: threads (this machine) or dask (the workers of a cluster).")]
+Address = Annotated[str | None, option("ADDRESS", "The Dask scheduler, such as tcp://10.0.0.1:8786.")]
+
+
 def words_of(text: str) -> list[str]:
     """The words between commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
