@@ -99,12 +99,6 @@ class Scenes:
             "log": True,
         }
 
-    def _plan(self, policy: LoadedPolicy, period: str | None) -> Plan:
-        """The plan of a policy in a period of the week; one that is for every hour has no periods."""
-        if not policy.plan.knows_hour:
-            return policy.plan
-        return policy.plan.in_period(policy.periods[0].name if period is None else period)
-
     def _type(self, plan: Plan, wanted: str | None) -> str:
         return plan.type_of("", wanted) if wanted else (plan.types or ("",))[0]
 
@@ -120,7 +114,7 @@ class Scenes:
         """
         self._check_period(asked.period)
         policy, beside = self._store.get(asked.policy), self._store.get(asked.other or CLOSEST_FIRST)
-        plan, other = (self._plan(one, asked.period) for one in (policy, beside))
+        plan, other = (one.in_period(asked.period) for one in (policy, beside))
         of_type, idle = self._type(plan, asked.type), plan.idle_in(Situation(at="", busy=asked.busy))
         titles, names, kinds, prices = (policy.name, beside.name), self._of(policy).names, [], dict[str, float]()
         for fleet in plan.fleets:
@@ -145,11 +139,11 @@ class Scenes:
     def route(self, asked: RouteRequest) -> dict[str, Any]:
         """Who goes to one area under every policy, with chances, prices, reasons and roads."""
         self._check_period(asked.period)
-        first = self._plan(self._store.get(asked.policy), asked.period)
+        first = self._store.get(asked.policy).in_period(asked.period)
         of_type = self._type(first, asked.type)
         found = []
         for policy in self._store.by_name.values():
-            plan, drawn = self._plan(policy, asked.period), self._of(policy)
+            plan, drawn = policy.in_period(asked.period), self._of(policy)
             idle, kinds, drives = plan.idle_in(Situation(at="", busy=asked.busy)), list[Any](), list[dict[str, Any]]()
             for fleet in plan.fleets:
                 point = points_of(fleet, of_type).get(asked.area)
