@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.city.conftest import two_houses
 
 from runcard.city import (
-    City,
     DemandPoint,
     Driving,
     Link,
@@ -20,22 +20,13 @@ from runcard.city import (
 )
 from runcard.errors import CityError
 
-FIELDS: dict[str, Any] = {
-    "name": "Two Houses",
-    "busy_minutes": 30.0,
-    "target_minutes": 1.5,
-    "nodes": (Node("a", 0.0, 0.0), Node("b", 1.0, 0.0)),
-    "links": (Link("ab", "a", "b", False, 1.0),),
-    "stations": (Station("s", "a", 2),),
-    "demand": (DemandPoint("b", 4.0),),
-}
 NAN = float("nan")
 
 
 def faults_with(**changes: Any) -> tuple[str, ...]:
     """The faults of the city of two houses with some of its fields changed."""
     with pytest.raises(CityError) as caught:
-        City(**{**FIELDS, **changes})
+        two_houses(**changes)
     return caught.value.faults
 
 
@@ -175,13 +166,13 @@ def test_all_faults_are_reported_at_once() -> None:
 
 def test_a_sound_city_has_no_faults() -> None:
     """A valid city can be made, copied with a change, pickled and hashed."""
-    city = City(**FIELDS)
+    city = two_houses()
     assert pickle.loads(pickle.dumps(city)) == copy.deepcopy(city) == replace(city, name="Two Houses") == city
     assert hash(city) == hash(replace(city))
 
 
 def test_the_sums_of_a_city() -> None:
     """Two trucks, four incidents a day and half an hour each make a load of 4 x 30 / (1440 x 2)."""
-    city = City(**FIELDS)
+    city = two_houses()
     assert (city.num_trucks, city.incidents_per_day) == (2, 4.0)
     assert city.load == pytest.approx(4 * 30 / 2880, rel=1e-15)

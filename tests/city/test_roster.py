@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.departments import grid_department, random_department
 
-from runcard.city import City, Standard, Turnout, Unit, read_city, write_city
+from runcard.city import City, Turnout, read_city, write_city
 from runcard.errors import CityError
 
 names = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "Zs"]), min_size=1, max_size=6).map(str.strip)
@@ -87,23 +87,6 @@ def test_a_type_column_without_incident_types_is_only_a_column(tmp_path: Path, s
     assert city.plain
     assert city.kinds == ("truck",)
     assert [replace(point, type="") for point in city.demand] == list(small_city.demand)
-
-
-def test_faults_of_a_department_built_in_memory_name_its_fields() -> None:
-    """The same checks serve a city that no folder holds."""
-    city = grid_department(side=3, engines=3, ladders=1)
-    with pytest.raises(CityError, match=r"units\[4\]: expected station_id to be a known station, got 'nowhere'"):
-        replace(
-            city,
-            stations=tuple(replace(one, trucks=0) for one in city.stations),
-            units=(*city.units, Unit("E9", "nowhere", "engine")),
-        )
-    with pytest.raises(CityError, match=r"standards\[4\]: expected a kind of unit.csv \(engine, ladder\), got 'medic'"):
-        replace(
-            city,
-            stations=tuple(replace(one, trucks=0) for one in city.stations),
-            standards=(*city.standards, Standard("fire", "medic", 1, 1, 6.0)),
-        )
 
 
 def test_a_unit_added_to_a_written_roster_is_read(tmp_path: Path) -> None:

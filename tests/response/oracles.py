@@ -148,20 +148,21 @@ def check_by_simulation(
 ) -> None:
     """Assert that P(late) of each arrival and the mean of the first are those of times drawn link by link.
 
-    They have to lie in the 99.99 % intervals, but for the stated errors. With `off` the means of the last arrival and
-    of the one before must, too, and so must the part of times beyond the percentiles of all of them, but for `off`.
+    They have to lie in the 99.99 % intervals, but for the stated errors. With `off` so must the means of the last
+    arrival and of the last but one, and the part of times beyond the percentiles of all three, but for `off`.
     """
     size = city.trucks_per_incident
     wanted = arrivals or tuple(range(1, size + 1))
-    named = size - 1 if size - 1 in wanted else wanted[0]
+    number = max(1, size - 1)
     tables = {
         m: response_table(
-            replace(city, arrivals_per_incident=m), minutes=m == named, arrivals=m == named and off is not None
+            replace(city, arrivals_per_incident=m),
+            minutes=m in (wanted[0], number),
+            arrivals=m == number and off is not None,
         )
         for m in wanted
     }
-    places = {"first": 0, "last": -1} | ({f"arrival {named}": named - 1} if 1 < named < size else {})
-    first = tables[named]
+    first = tables[wanted[0]]
     for point in range(len(city.demand)):
         for team in (one for one in teams if len(one) <= size):
             times, row = simulate(city, team, point, num), first.teams.number(team)
@@ -172,15 +173,20 @@ def check_by_simulation(
             if city.driving.model != "pareto":
                 error = 3.9 * times[0].std() / np.sqrt(num) + first.minutes_error
                 assert first.mean_minutes[row, point] == pytest.approx(times[0].mean(), abs=error), (point, team)
-            if first.arrivals is not None and off is not None:
-                for which, drawn_times in ((name, times[place]) for name, place in places.items()):
-                    error = 3.9 * drawn_times.std() / np.sqrt(num) + first.arrivals.errors[which]
-                    mean, p90 = first.arrivals.means[which][row, point], first.arrivals.p90(which)[row, point]
+            if off is not None and (others := tables[number].arrivals) is not None:
+                places = {"first": 0, "last": -1} | ({f"arrival {number}": number - 1} if number > 1 else {})
+                assert places.keys() == others.means.keys()
+                for which, arrival in ((name, times[place]) for name, place in places.items()):
                     if city.driving.model != "pareto":
-                        assert mean == pytest.approx(drawn_times.mean(), abs=error), (which, point, team)
-                    if drawn_times.any():
-                        beyond = float((drawn_times > p90).mean())
-                        assert beyond == pytest.approx(0.1, abs=3.9 * np.sqrt(0.09 / num) + off), (which, point, team)
+                        error = 3.9 * arrival.std() / np.sqrt(num) + others.errors[which]
+                        assert others.means[which][row, point] == pytest.approx(arrival.mean(), abs=error), (
+                            team,
+                            which,
+                        )
+                    p90 = others.p90(which)[row, point]
+                    if arrival.any():
+                        beyond = float((arrival > p90).mean())
+                        assert beyond == pytest.approx(0.1, abs=3.9 * np.sqrt(0.09 / num) + off), (team, which)
                     else:  # it is there
                         assert p90 == 0.0
 

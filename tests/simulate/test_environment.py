@@ -322,8 +322,3 @@ def test_without_gymnasium(monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, object] = {}
     exec("from runcard import *", names)
     assert "DispatchEnv" not in names
-
-
-def test_the_name_in_the_package() -> None:
-    """`runcard.DispatchEnv` is the environment."""
-    assert runcard.DispatchEnv is DispatchEnv

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from runcard.errors import InputError
-from runcard.mdp.arrays import Floats, Ints
+from runcard.mdp.arrays import Floats, Ints, frozen
 from runcard.mdp.layout import starts, strides
 from runcard.mdp.problem import DispatchProblem, fields_of
 from runcard.response.teams import Teams
@@ -72,7 +72,7 @@ class FactoredValues:
         sizes = [int(np.prod(trucks[stations] + 1)) for stations in self.stations]
         station, group = np.nonzero(stride.T)
         return Tables(
-            value=self.value,
+            value=frozen(self.value.view()),  # as those of a file are: kernels are compiled once, not twice
             first_value=starts(sizes),
             stride=stride,
             first_group=np.searchsorted(station, np.arange(num_stations + 1)).astype(np.int64),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tests.seeds import each_seed
 
 from runcard.mdp.factored import FactoredValues
-from runcard.mdp.kernels.lookahead import enter_state, price_here
+from runcard.mdp.kernels.lookahead import look_at_state, price_here
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy import ahead_rule
 from runcard.policy.ahead import AheadPolicy
@@ -104,7 +104,7 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
     scratch = teams.scratch()
     for state in Dense(problem).states:
         idle = np.array(state)
-        enter_state(0, 0, idle, scratch, teams, values.tables)
+        look_at_state(0, 0, idle, scratch, teams, values.tables)
         prices = np.array([price_here(team, scratch, teams) for team in range(problem.num_teams)])
         could_go = idle_team_numbers(problem, state)
         assert np.array_equal(np.flatnonzero(np.isfinite(prices)), could_go)

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.seeds import each_seed
 
+from runcard.mdp.arrays import frozen
 from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.kernels.order_rows import team_use
 from runcard.mdp.problem import DispatchProblem
@@ -38,7 +39,7 @@ def test_rows_are_those_of_the_policy(seed: int) -> None:
     """Orders, cards and tables give the teams of the policy with their rates, the sums of measures, and their use."""
     problem = random_problem(seed)
     dense, rng = Dense(problem), np.random.default_rng(seed)
-    order = np.array([rng.permutation(problem.num_stations) for _ in range(problem.num_points)])
+    order = frozen(np.array([rng.permutation(problem.num_stations) for _ in range(problem.num_points)]))
     anything = dense.random_table(rng)
     tables = [problem.measures["minutes"], problem.cost]
     lines = random_lines(problem, rng)

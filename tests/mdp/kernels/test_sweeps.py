@@ -6,6 +6,7 @@ Those over probabilities are in every evaluation: see tests/mdp/test_evaluate.py
 import numpy as np
 import pytest
 
+from runcard.mdp.arrays import frozen
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.kernels.sweeps import residual_sweep, value_sweep_down, value_sweep_up
@@ -45,7 +46,7 @@ def test_sweeps_lead_to_the_solution(load: float, up: bool) -> None:
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_residuals_by_level(problem: DispatchProblem) -> None:
     """The lowest and highest residual of each level are those of the dense equations, at any values, also below 0."""
-    dense, rows, value = Dense(problem), rows_of(problem), random_values(problem, 3) - 0.75
+    dense, rows, value = Dense(problem), rows_of(problem), frozen(random_values(problem, 3) - 0.75)
     table, h = dense.order_table(problem.order), value[: problem.num_states]
     residual = dense.rate_of(problem.cost, table) + dense.tau * (dense.matrix(table) @ h - h)
     found = Residuals.none(problem.num_trucks)
