@@ -5,10 +5,9 @@ A scene is for one state: these units are busy, the others idle at home. Two pol
 
 from datetime import date, datetime, timedelta
 from math import isfinite
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from runcard.errors import InputError
 from runcard.page import Classes
@@ -19,6 +18,7 @@ from runcard.plan.reasons import missed_words
 from runcard.plan.situation import Situation
 from runcard.plan.words import price_words
 from runcard.policy.options import team_ids
+from runcard.service.documents import RouteRequest, SceneRequest
 from runcard.service.explorer.drawn import Drawn
 from runcard.service.explorer.layers import Pair, chance_classes, points_of
 from runcard.service.fallback import chosen
@@ -26,28 +26,8 @@ from runcard.service.parts import Parts
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy
 from runcard.simulate.incident_log import EARLIEST_YEAR, LATEST_YEAR
 
-Name = Annotated[str, Field(max_length=200)]
-MOST_BUSY: Final = 10_000
 MOST_LOGGED: Final = 20_000
 """Decisions of a day that is played back."""
-
-
-class SceneRequest(BaseModel):
-    """A state, and the two policies that are compared in it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    policy: Name | None = Field(default=None, description="The one that answers, if left out.")
-    other: Name | None = Field(default=None, description="What it is compared with; closest-first if left out.")
-    type: Name | None = Field(default=None, description="A type of incident; the first one if left out.")
-    period: Name | None = Field(default=None, description="A period of the week; the first one if left out.")
-    busy: list[Name] = Field(default_factory=list, max_length=MOST_BUSY, description="The busy units.")
-
-
-class RouteRequest(SceneRequest):
-    """The same for one area."""
-
-    area: Name
 
 
 class Scenes:
