@@ -96,50 +96,37 @@ def test_a_problem_made_by_hand_arrives_without_a_source(problem: DispatchProble
     assert again.fingerprint == other.fingerprint
 
 
-@pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize("name", [*POLICY_NAMES, "run cards", "function"])
-def test_a_policy_arrives_as_it_was(problem: DispatchProblem, name: str, way: str) -> None:
+def test_a_policy_arrives_as_it_was(problem: DispatchProblem, name: str) -> None:
     """Every policy decides and is worth the same there, with the same certificate and the same problem."""
     policy = of_name(problem, name)
-    again = COPIES[way](policy)
-    assert (type(again), again.name, again.reason) == (type(policy), policy.name, policy.reason)
-    assert again.certificate == policy.certificate
-    assert again.problem.fingerprint == problem.fingerprint
-    assert says_the_same(policy, again)
+    for copied in COPIES.values():
+        again = copied(policy)
+        assert (type(again), again.name, again.reason) == (type(policy), policy.name, policy.reason)
+        assert again.certificate == policy.certificate
+        assert again.problem.fingerprint == problem.fingerprint
+        assert says_the_same(policy, again)
 
 
-@pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize("policy", ["closest-first", "one-step-mean-field"])
-def test_departments_and_weeks_arrive_as_they_were(policy: str, way: str) -> None:
-    """A department that has decided, also at an address with a unit on the road, decides the same there."""
-    city = grid_department(side=4, engines=4, ladders=2)
-    department = runcard.solve(city, policy)
-    units, place = set(department.unit_ids), (1.2, 0.1)
-    moved = {"E02": (0.3, 1.1)}
-    expected = (
-        department.decide(Situation(at=place, type="fire", idle=units, moved=moved)),
-        department.decide(Situation(at="n5", type="fire", idle={"E01"})),
-    )
-    again: Plan = COPIES[way](department)
-    found = (
-        again.decide(Situation(at=place, type="fire", idle=units, moved=moved)),
-        again.decide(Situation(at="n5", type="fire", idle={"E01"})),
-    )
-    assert [one.units for one in found] == [one.units for one in expected]
-    assert [one.decision for one in found[1].kinds] == [one.decision for one in expected[1].kinds]
-    assert COPIES[way](expected[0]).units == expected[0].units
-    week = solve(with_days(city), policy)
-    other: Plan = COPIES[way](week)
-    for period in ("day", "night"):
-        one, two = (
-            each.in_period(period).decide(Situation(at="n5", type="fire", idle={"E02", "T01"}))
-            for each in (week, other)
-        )
-        assert [kind.decision for kind in one.kinds] == [kind.decision for kind in two.kinds]
-    hourly = week.fleet("engine")
-    other_hourly = COPIES[way](hourly)
-    for hour in (3, 12):
-        assert says_the_same(hourly.at_hour(hour), other_hourly.at_hour(hour))
+def test_plans_arrive_as_they_were(policy: str) -> None:
+    """A plan of days and nights that has decided, also at an address with a unit on the road, decides alike there."""
+    plan = solve(with_days(grid_department(side=4, engines=4, ladders=2)), policy)
+    situations = [
+        Situation(at="n5", type="fire", idle={"E02", "T01"}, time=3),
+        Situation(at="n5", type="fire", idle={"E01"}, time=12),
+        Situation(at=(1.2, 0.1), type="fire", idle=set(plan.unit_ids), moved={"E02": (0.3, 1.1)}, time=12),
+    ]
+    expected = [plan.decide(situation) for situation in situations]
+    for copied in COPIES.values():
+        again: Plan = copied(plan)
+        found = [again.decide(situation) for situation in situations]
+        assert [answer.units for answer in found] == [answer.units for answer in expected]
+        for one, other in zip(found[:2], expected[:2], strict=True):
+            assert [kind.decision for kind in one.kinds] == [kind.decision for kind in other.kinds]
+        assert [copied(answer).units for answer in expected] == [answer.units for answer in expected]
+        fleet, other_fleet = plan.fleet("engine"), copied(plan.fleet("engine"))
+        assert all(says_the_same(fleet.at_hour(hour), other_fleet.at_hour(hour)) for hour in (3, 12))
 
 
 def test_what_was_loaded_from_a_file_goes_on(tmp_path: Path) -> None:

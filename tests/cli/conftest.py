@@ -1,12 +1,13 @@
 """The command line, run in this process, and files for it to work on."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from runcard.city import generate_grid, write_city
+from runcard.city import demo_city, generate_grid, write_city
 from runcard.cli import main
 
 
@@ -38,6 +39,32 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return Ran(code, captured.out, captured.err)
 
     return run_command
+
+
+@pytest.fixture
+def refuse(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Check each line of a table, `arguments :: words`: exit code 2, one line with these words, and nothing written.
+
+    Words of the arguments that are named in `places` stand for what these are.
+    """
+    monkeypatch.chdir(tmp_path)
+
+    def refuse_all(table: str, **places: object) -> None:
+        before = sorted(tmp_path.rglob("*"))
+        for line in table.strip().splitlines():
+            command, _, words = line.partition(" :: ")
+            ran = run(*(places.get(word, word) for word in shlex.split(command)))
+            assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), (line, ran)
+            assert words in " ".join(ran.err.split()), (line, ran.err)
+        assert sorted(tmp_path.rglob("*")) == before
+
+    return refuse_all
+
+
+@pytest.fixture(scope="session")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the built-in town."""
+    return write_city(demo_city(), tmp_path_factory.mktemp("town") / "city")
 
 
 @pytest.fixture(scope="session")

@@ -91,31 +91,23 @@ def test_a_large_department_is_measured_when_asked(
     assert ran.out == again.out != other.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("-o", "cards.doc"), "expected cards to end in .csv, .xlsx, .pdf"),
-        (("-o", "missing/cards.csv"), "expected an existing folder"),
-        (("-o", "cards.csv", "--depth", "0"), "expected a whole number from 1 to 16"),
-        (("-o", "cards.csv", "--kind", "boat"), "expected a kind of units"),
-        (("-o", "cards.csv", "--type", "flood"), "expected a type of incident"),
-        (("-o", "cards.csv", "--period", "day"), "expected no period"),
-    ],
-)
-def test_mistakes_are_one_sentence(
-    run: Run,
-    department_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    words: str,
-) -> None:
-    """A wrong name, depth, kind, type or period ends with exit code 2 and says what was expected."""
-    monkeypatch.chdir(tmp_path)
-    ran = run("cards", department_file, *arguments)
-    assert ran.code == 2
-    assert words in ran.err
-    assert ran.err.count("\n") == 1
+def test_mistakes_are_one_sentence(refuse, run: Run, department_file: Path, tmp_path: Path) -> None:
+    """A wrong name, depth, kind, type or period; and addresses, moved units and a city, which are for policy files."""
+    assert run("cards", department_file, "-o", tmp_path / "cards.csv", "--depth", 1).code == 0
+    table = """
+cards FILE -o cards.doc :: expected cards to end in .csv, .xlsx, .pdf
+cards FILE -o missing/cards.csv :: expected an existing folder
+cards FILE -o new.csv --depth 0 :: expected a whole number from 1 to 16
+cards FILE -o new.csv --kind boat :: expected a kind of units
+cards FILE -o new.csv --type flood :: expected a type of incident
+cards FILE -o new.csv --period day :: expected no period
+decide cards.csv --busy none --at-xy 0,0 :: expected no --at-xy
+decide cards.csv --busy none --at n1 --from E1=n2 :: expected no --from
+decide cards.csv --busy none --at n1 --city city :: expected no --city
+decide missing.csv --busy none --at n1 :: missing.csv: expected a file of run cards, got none
+decide . --busy none --at n1 :: expected a policy file, found a folder
+"""
+    refuse(table, FILE=department_file)
 
 
 def test_the_policy_file_is_not_overwritten(
@@ -156,17 +148,3 @@ def test_what_is_no_policy_file_is_called_so(run: Run, department_file: Path, tm
         ran = run("decide", tmp_path / name, *question)
         assert (ran.code, ran.out) == (2, "")
         assert f"{name}: expected a file of run cards, {words}" in ran.err
-
-
-@pytest.mark.parametrize(
-    "arguments", [("--at-xy", "0,0"), ("--at", "n1", "--from", "E1=n2"), ("--at", "n1", "--city", "city")]
-)
-def test_options_that_cards_have_no_answer_to_are_refused(
-    run: Run, department_file: Path, tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    """Addresses, moved units and a city to compare with are for policy files."""
-    path = tmp_path / "cards.csv"
-    assert run("cards", department_file, "-o", path).code == 0
-    ran = run("decide", path, *arguments, "--busy", "none")
-    assert ran.code == 2
-    assert f"expected no {arguments[-2]}" in ran.err

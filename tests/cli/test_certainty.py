@@ -1,6 +1,7 @@
 """One word for each: an interval is proven where the errors in it are bounds, and estimated elsewhere, everywhere."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,10 @@ import pytest
 from tests.policy_files import load_policy, save_policy
 
 from runcard.city import Driving, generate_grid, write_city
+from runcard.outputs.cards.about import about_lines
+from runcard.outputs.cards.book import make_book
+from runcard.outputs.fit_file import care_line
+from runcard.plan.file import load
 
 
 @pytest.fixture(params=[Driving(), Driving("gamma", cv=1.5)], ids=["proven", "estimated"])
@@ -87,3 +92,42 @@ def test_report(run, folder: Path, request: pytest.FixtureRequest, tmp_path: Pat
     head = (tmp_path / "report.html").read_text(encoding="utf-8").split("</ul>")[0].split("<h1>")[1]
     assert f"is {word}." in head
     assert other not in head
+
+
+FAULTS = ("Routes explain only 12 % of the variance.", "Incidents come in bursts.")
+
+
+def test_a_bad_fit_is_said_wherever_there_are_numbers(run, grid_folder: Path, tmp_path: Path) -> None:
+    """By every command that shows some, also by those that have only the policy file; never among JSON, and nothing of
+    it without a fit."""
+    fitted, file, cards = shutil.copytree(grid_folder, tmp_path / "city"), tmp_path / "a.policy", tmp_path / "a.csv"
+    (fitted / "fit.json").write_text(json.dumps({"goodness": {"faults": FAULTS}}), encoding="utf-8")
+    few = ("--policies", "CF", "--incidents", "400")
+    for folder, faults in ((fitted, FAULTS), (grid_folder, ())):
+        line = care_line(FAULTS)
+        for command in (
+            ("solve", folder, "-o", file),
+            ("decide", file, "--at", "n5", "--idle", "all"),
+            ("cards", file, "-o", cards, "--depth", "1"),
+            ("compare", folder, "--policies", "CF"),
+            ("compare", folder, "--weights", "0.1", "--policies", "CF"),
+            ("simulate", folder, *few),
+            ("stress", folder, "--scenarios", "paper", *few),
+            ("bound", folder, "--steps", "1", *few),
+        ):
+            ran = run(*command)
+            assert (ran.code, ran.err) == (0, "")
+            assert ran.out.count(line) == bool(faults), command
+        plan = load(file)
+        assert plan.fit_faults == faults
+        assert (line in about_lines(make_book(plan, depth=1))) == bool(faults)
+        for command in (("compare", folder), ("decide", file, "--at", "n5", "--idle", "all")):
+            assert "care" not in json.dumps(json.loads(run(*command, "--json").out))
+
+
+def test_an_interval_of_a_simulation_says_what_it_covers(run, grid_folder: Path) -> None:
+    """Wherever one stands on the terminal."""
+    few = ("--policies", "CF,OPT", "--incidents", "400")
+    for command in (("simulate",), ("stress", "--scenarios", "paper"), ("bound", "--steps", "1")):
+        words = " ".join(run(command[0], grid_folder, *command[1:], *few).out.split())
+        assert "which covers the chance of the simulation only" in words

@@ -64,8 +64,6 @@ def test_compare_shows_standards_and_kinds(run, folder: Path) -> None:
     only = run("compare", folder, "--kind", "ladder")
     assert only.code == 0
     assert "4 engines" not in only.out
-    wrong = run("compare", folder, "--kind", "lader")
-    assert (wrong.code, "expected a kind that incidents need (engine, ladder)" in wrong.err) == (2, True)
 
 
 def test_decide_takes_and_gives_units(run, file: Path) -> None:
@@ -100,30 +98,25 @@ def test_decide_explains_each_kind(run, file: Path) -> None:
     assert "; the last after" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--at", "n5", "--type", "fire"), "expected --idle or --busy, got neither"),
-        (("--at", "n5", "--type", "fire", "--idle", "all", "--busy", "E01"), "expected --idle or --busy, got both"),
-        (("--at", "n5", "--idle", "all"), "--type: expected one of several types of incidents (fire, medical), got"),
-        (
-            ("--at", "n5", "--type", "flood", "--idle", "all"),
-            "expected a type of incident (fire, medical), got 'flood'",
-        ),
-        (("--at", "n5", "--type", "fire", "--idle", "E01,E77"), "idle units: expected a unit"),
-        (
-            ("--at", "n5", "--type", "fire", "--busy", "E01,E01"),
-            "busy units: expected every unit once, got E01 2 times",
-        ),
-        (("--at", "n99", "--type", "fire", "--idle", "all"), "the incident: expected a node of grid-4x4"),
-        (("--at", "n5", "--type", "fire", "--idle", "s0"), "idle units: expected a unit"),
-    ],
-)
-def test_a_question_that_makes_no_sense_is_refused(run, file: Path, options: tuple[str, ...], words: str) -> None:
+def test_a_question_that_makes_no_sense_is_refused(refuse, file: Path, folder: Path) -> None:
     """Each mistake is a sentence with what was expected, and exit code 2."""
-    ran = run("decide", file, *options)
-    assert (ran.code, ran.out) == (2, "")
-    assert words in " ".join(ran.err.split())
+    table = """
+decide FILE --at n5 --type fire :: expected --idle or --busy, got neither
+decide FILE --at n5 --type fire --idle all --busy E01 :: expected --idle or --busy, got both
+decide FILE --at n5 --idle all :: --type: expected one of several types of incidents (fire, medical), got
+decide FILE --at n5 --type flood --idle all :: expected a type of incident (fire, medical), got 'flood'
+decide FILE --at n5 --type fire --idle E01,E77 :: idle units: expected a unit
+decide FILE --at n5 --type fire --busy E01,E01 :: busy units: expected every unit once, got E01 2 times
+decide FILE --at n99 --type fire --idle all :: the incident: expected a node of grid-4x4
+decide FILE --at n5 --type fire --idle s0 :: idle units: expected a unit
+compare CITY --kind lader :: expected a kind that incidents need (engine, ladder)
+map CITY --type flood -o no.svg :: expected a type of incident
+solve CITY -o no.policy --policy engine=OSI :: got none for ladder
+solve CITY -o no.policy --policy engine=OSI,engine=CF :: got two for engine
+solve CITY -o no.policy --policy engin=OSI,ladder=CF :: did you mean engine?
+solve CITY -o no.policy --policy engine=XYZ,ladder=CF :: XYZ
+"""
+    refuse(table, FILE=file, CITY=folder)
 
 
 def test_a_file_of_another_department_is_refused(run, file: Path, folder: Path, city: City, tmp_path: Path) -> None:
@@ -145,14 +138,6 @@ def test_kinds_can_have_policies_of_their_own(run, folder: Path, tmp_path: Path)
     document = json.loads(run("compare", folder, "--policies", f"one-step,{path}", "--json").out)
     alone, mixed = document["policies"]
     assert alone["kinds"][0]["late_fraction"] == mixed["kinds"][0]["late_fraction"]
-    for words, expected in (
-        ("engine=OSI", "got none for ladder"),
-        ("engine=OSI,engine=CF", "got two for engine"),
-        ("engin=OSI,ladder=CF", "did you mean engine?"),
-        ("engine=XYZ,ladder=CF", "XYZ"),
-    ):
-        ran = run("solve", folder, "--policy", words, "-o", tmp_path / "no.policy")
-        assert (ran.code, expected in " ".join(ran.err.split())) == (2, True)
 
 
 def test_simulate_agrees_with_compare(run, folder: Path, file: Path) -> None:
@@ -218,7 +203,6 @@ def test_each_kind_has_its_map(run, folder: Path, file: Path, tmp_path: Path) ->
     assert (tmp_path / "one.svg").exists()
     assert run("map", file, "--city", folder, "--type", "medical", "-o", tmp_path / "med.svg").code == 0
     assert sorted(path.name for path in tmp_path.glob("med*")) == ["med-engine.svg"]
-    assert run("map", folder, "--type", "flood", "-o", tmp_path / "no.svg").code == 2
 
 
 def test_a_roster_of_one_kind_looks_as_before_but_for_units(run, tmp_path: Path) -> None:

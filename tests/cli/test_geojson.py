@@ -71,22 +71,15 @@ def test_a_file_with_periods_needs_a_time(run, city: City, tmp_path: Path) -> No
 
 
 def test_what_cannot_be_used_is_said_in_a_line(
-    run, grid_folder: Path, policy_file: Path, solved: Plan, tmp_path: Path
+    refuse, grid_folder: Path, policy_file: Path, solved: Plan, tmp_path: Path
 ) -> None:
     """Plain coordinates, a file without its city, and a folder that is a file."""
-    for source in (grid_folder, policy_file):
-        ran = run("geojson", source, "-o", tmp_path / "out")
-        assert (ran.code, ran.out) == (2, "")
-        assert "not longitude and latitude" in ran.err
-    bare = save(replace(solved, ground=None), tmp_path / "bare")
-    ran = run("geojson", bare, "-o", tmp_path / "out")
-    assert ran.code == 2
-    assert "it holds no city" in ran.err
-    file = save(solved, tmp_path / "policy")
-    ran = run("geojson", file, "-o", file)
-    assert ran.code == 2
-    assert "expected a folder to write to, got a file" in ran.err
-    ran = run("geojson", file, "-o", tmp_path / "none" / "out")
-    assert ran.code == 2
-    assert "expected an existing folder to make it in, got none" in ran.err
-    assert not (tmp_path / "out").exists()
+    bare, file = save(replace(solved, ground=None), tmp_path / "bare"), save(solved, tmp_path / "policy")
+    table = """
+geojson CITY -o out :: not longitude and latitude
+geojson PLAIN -o out :: not longitude and latitude
+geojson BARE -o out :: it holds no city
+geojson FILE -o FILE :: expected a folder to write to, got a file
+geojson FILE -o none/out :: expected an existing folder to make it in, got none
+"""
+    refuse(table, CITY=grid_folder, PLAIN=policy_file, BARE=bare, FILE=file)

@@ -70,14 +70,6 @@ def test_each_incident_class_of_a_node_is_shown(run, grid_folder: Path, tmp_path
     assert "n5 (incident class 2 of 2): small fires, 1 truck, target 2 min" in out
 
 
-def test_an_unknown_node_is_refused_with_a_near_one(run, grid_folder: Path) -> None:
-    """The line says what was expected and which one may have been meant."""
-    ran = run("lateness", grid_folder, "--at", "n55")
-    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
-    assert "expected a node of grid-4x4" in ran.err
-    assert "did you mean n5?" in ran.err
-
-
 def test_a_node_without_incidents_has_the_same_teams(run, grid_folder: Path, tmp_path: Path) -> None:
     """A node without a row in demand.csv has the P(late) that it has with one, by its name and by its coordinates."""
     city = read_city(grid_folder)
@@ -98,16 +90,14 @@ def test_a_node_without_incidents_has_the_same_teams(run, grid_folder: Path, tmp
     assert "n0: 2 trucks, target" in out
 
 
-def test_at_is_required(run, grid_folder: Path) -> None:
-    """Without a node there is nothing to show."""
-    ran = run("lateness", grid_folder)
-    assert ran.code == 2
-    assert "--at" in ran.err
-    assert "runcard lateness --help" in ran.err
-
-
-@pytest.mark.parametrize("top", ["0", "-1", "many"])
-def test_top_is_a_positive_number(run, grid_folder: Path, top: str) -> None:
-    """Anything else is refused in one line."""
-    ran = run("lateness", grid_folder, "--at", "n5", "--top", top)
-    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+def test_bad_options_are_refused(refuse, grid_folder: Path) -> None:
+    """A node that is none with one that may have been meant, none at all, and a table of no teams."""
+    table = """
+lateness CITY --at n55 :: expected a node of grid-4x4
+lateness CITY --at n55 :: did you mean n5?
+lateness CITY :: expected --at or --at-xy, got neither (see runcard lateness --help)
+lateness CITY --at n5 --top 0 :: expected a whole number from 1
+lateness CITY --at n5 --top -1 :: expected a whole number from 1
+lateness CITY --at n5 --top many :: expected a whole number from 1
+"""
+    refuse(table, CITY=grid_folder)

@@ -46,37 +46,32 @@ def test_a_policy_file_is_drawn_beside_closest_first_or_whatever_is_named(
     assert contents[0] == contents[1] == contents[2]
 
 
-def test_the_file_of_another_city_is_refused(run, policy_file: Path, tmp_path: Path) -> None:
-    """One sentence, exit code 2, and no map."""
-    other = write_city(generate_grid(side=4, num_stations=4, load=0.2, seed=6), tmp_path / "other")
-    ran = run("map", policy_file, "--city", other, "-o", tmp_path / "map.png")
-    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
-    assert "made for another city" in ran.err
-    assert not (tmp_path / "map.png").exists()
+def test_the_file_of_another_city_is_refused(refuse, policy_file: Path, data_folder: Path) -> None:
+    """One sentence, exit code 2, and no map, whatever the command."""
+    table = """
+map FILE --city CITY -o map.png :: the policy was made for another city
+decide FILE --city CITY --at n5 --idle all :: the policy was made for another city
+simulate CITY --policies CF,FILE :: the policy was made for another city
+stress CITY --policies CF,FILE :: the policy was made for another city
+compare CITY --policies CF,FILE :: the policy was made for another city
+"""
+    refuse(table.replace("FILE", str(policy_file)), CITY=data_folder / "golden" / "city0-shared1")
 
 
-def test_what_is_not_clear_is_refused_with_a_sentence(
-    run, grid_folder: Path, policy_file: Path, tmp_path: Path
-) -> None:
-    """A file without a city, a city with another, both kinds of policies, and names of nothing."""
-    path = tmp_path / "map.png"
-    for words, reason in (
-        ((policy_file,), "name the city folder with --city"),
-        ((grid_folder, "--city", grid_folder), "expected --city only with a policy file"),
-        ((policy_file, "--city", grid_folder, "--policies", "optimal"), "expected --policies only with a city folder"),
-        ((tmp_path / "nothing",), "expected a city folder or a policy file, found none"),
-        ((grid_folder, "--policies", "optimol"), "did you mean optimal?"),
-        ((grid_folder, "--policies", "my.policy"), "my.policy: expected a policy file, found none"),
-        ((grid_folder, "--policies", ","), "expected names with commas between"),
-    ):
-        ran = run("map", *words, "-o", path)
-        assert ran.code == 2, words
-        assert reason in " ".join(ran.err.split())
-    ran = run("map", grid_folder, "-o", tmp_path / "map.gif")
-    assert (ran.code, "expected a map to end in .png, .svg, .pdf" in ran.err) == (2, True)
-    ran = run("map", grid_folder, "-o", tmp_path / "no" / "map.png")
-    assert (ran.code, "expected an existing folder" in ran.err) == (2, True)
-    assert list(tmp_path.iterdir()) == []
+def test_what_is_not_clear_is_refused_with_a_sentence(refuse, grid_folder: Path, policy_file: Path) -> None:
+    """A file without a city, a city with another, both kinds of policies, names of nothing, and wrong files."""
+    table = """
+map FILE :: name the city folder with --city
+map CITY --city CITY :: expected --city only with a policy file
+map FILE --city CITY --policies optimal :: expected --policies only with a city folder
+map nothing :: expected a city folder or a policy file, found none
+map CITY --policies optimol :: did you mean optimal?
+map CITY --policies my.policy :: my.policy: expected a policy file, found none
+map CITY --policies , :: expected names with commas between
+map CITY -o map.gif :: expected a map to end in .png, .svg, .pdf
+map CITY -o no/map.png :: expected an existing folder
+"""
+    refuse(table, FILE=policy_file, CITY=grid_folder)
 
 
 @pytest.mark.slow

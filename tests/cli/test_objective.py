@@ -92,26 +92,6 @@ def test_the_policies_of_weights_can_be_chosen(run, grid_folder: Path, tmp_path:
     assert (tmp_path / "curve.png").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--weights", "0.1,much"], "expected numbers with commas between, got '0.1,much'"),
-        (["--weights", ","], "expected at least one weight"),
-        (["--weights", "-1"], "expected weights from 0 to 1000"),
-        (["--weights", "nan"], "expected weights from 0 to 1000"),
-        (["--weights", "0.1", "--policies", "optimel"], "did you mean optimal?"),
-        (["--weights", "0.1", "--curve", "curve.docx"], "expected a curve to end in .png, .svg, .pdf"),
-        (["--weights", "0.1", "--curve", "nowhere/curve.svg"], "expected an existing folder"),
-        (["--curve", "curve.svg"], "expected --weights with it"),
-    ],
-)
-def test_bad_options_are_refused_in_one_line(run, grid_folder: Path, options: list[str], words: str) -> None:
-    """The line says what was expected, and the exit code is 2."""
-    ran = run("compare", grid_folder, *options)
-    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
-    assert words in ran.err
-
-
 def test_without_matplotlib_nothing_is_solved(run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The missing extra is named before the work, with exit code 1."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -11,12 +11,6 @@ from runcard.city import demo_city, write_city
 from runcard.plan.words import incidents_a_day
 
 
-@pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the built-in town."""
-    return write_city(demo_city(), tmp_path_factory.mktemp("town") / "city")
-
-
 def test_it_names_the_best_place_first(run, town: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The best station, the gain in a year, response times beside it, the proof, and a row for each place shown."""
     monkeypatch.setenv("COLUMNS", "160")
@@ -55,27 +49,6 @@ def test_a_period_goes_through_to_the_next_command(run, tmp_path: Path, monkeypa
     assert incidents_a_day(week.in_period("day").incidents_per_day) in ran.out.splitlines()[0]
     assert "fewer late incidents in the hours of day, a year" in ran.out
     assert ran.out.splitlines()[-1].endswith(" --period day")
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("site CITY --kind medic", "expected a kind that incidents need (engine, ladder), got 'medic'"),
-        ("site CITY", "expected one of its kinds of units (engine, ladder), got none"),
-        ("site CITY --kind engine --top 0", "expected a whole number from 1"),
-        ("site CITY --kind engine --period night", "expected no period"),
-        ("whatif CITY --one-more engine --close quayside", "expected no --close with it"),
-        ("whatif CITY --one-more engine --policy optimal", "expected no --policy with it"),
-        ("whatif CITY --add engine@quayside --anywhere", "expected it with runcard site"),
-        ("whatif CITY --add engine@quayside --top 3", "expected it with runcard site"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_a_line(run, town: Path, line: str, words: str) -> None:
-    """Options that do not go together, and unknown kinds and periods."""
-    ran = run(*(town if word == "CITY" else word for word in line.split()))
-    assert ran.code == 2
-    assert words in ran.err
-    assert len(ran.err.splitlines()) == 1
 
 
 def test_the_spelling_of_before_works_and_says_what_is_new(run, town: Path) -> None:

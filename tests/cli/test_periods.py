@@ -167,11 +167,3 @@ def test_lateness_and_maps_work(run, folder: Path, file: Path, tmp_path: Path) -
     )
     ran = run("map", folder, "-o", tmp_path / "night.png", "--period", "nihgt")
     assert (ran.code, "did you mean night?" in ran.err) == (2, True)
-
-
-def test_a_city_without_periods_has_no_policy_of_the_week(run, grid_folder: Path) -> None:
-    """optimal/week needs periods, in every command that takes policies."""
-    for command in ("compare", "simulate", "stress"):
-        ran = run(command, grid_folder, "--policies", "closest-first,optimal/week")
-        assert ran.code == 2
-        assert "expected a city with periods for optimal/week, got one without" in ran.err

@@ -34,28 +34,16 @@ def test_one_kind_and_few_incidents(run: Run, tmp_path: Path, monkeypatch: pytes
     assert "team-ladder" not in text
 
 
-def test_bad_input_is_a_sentence(run: Run, grid_folder: Path, tmp_path: Path) -> None:
-    """No folder to write to, no city, no such kind, no incidents: exit code 2 and one line."""
-    for arguments in (
-        (grid_folder, "-o", tmp_path / "no" / "report.html"),
-        (tmp_path / "no", "-o", tmp_path / "report.html"),
-        (grid_folder, "-o", tmp_path / "report.html", "--kind", "boat"),
-        (grid_folder, "-o", tmp_path / "report.html", "--incidents", "0"),
-    ):
-        ran = run("report", *arguments)
-        assert ran.code == 2
-        assert len(ran.err.strip().splitlines()) == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_is_no_page_is_not_replaced(run: Run, grid_folder: Path, tmp_path: Path) -> None:
-    """A policy file that is named by mistake stays as it was; the sentence is that of `whatif`."""
-    victim = tmp_path / "victim.policy"
-    victim.write_text("mine")
-    ran = run("report", grid_folder, "-o", victim, "--quick")
-    assert (ran.code, ran.out) == (2, "")
-    assert "expected a name that ends in .html, got 'victim.policy'" in ran.err
-    assert victim.read_text() == "mine"
+def test_bad_input_is_a_sentence(refuse, grid_folder: Path) -> None:
+    """No folder to write to, no city, no such kind, no incidents, and a file that is no page: a line, and no page."""
+    table = """
+report CITY -o no/report.html :: expected an existing folder to write to
+report no -o report.html :: no: expected a city folder, got nothing
+report CITY -o report.html --kind boat :: expected a kind that incidents need
+report CITY -o report.html --incidents 0 :: expected a whole number from 100
+report CITY -o victim.policy --quick :: expected a name that ends in .html, got 'victim.policy'
+"""
+    refuse(table, CITY=grid_folder)
 
 
 def test_ctrl_c_leaves_no_half_file(

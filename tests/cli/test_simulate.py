@@ -127,24 +127,6 @@ def test_a_precision_that_is_not_reached_says_so(run, grid_folder: Path, monkeyp
     assert (every.code, "are simulated at most: paper, turn-back" in every.err) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--scenario", "turnback"], "did you mean turn-back?"),
-        (["--scenario", "evening+none.toml"], "none.toml: the file is missing"),
-        (["--policies", "CF,best"], "expected a policy"),
-        (["--precision", "0.1", "--incidents", "10"], "got both"),
-        (["--precision", "nan"], "expected a precision"),
-    ],
-)
-def test_bad_arguments_are_sentences(run, grid_folder: Path, arguments: list[str], words: str) -> None:
-    """Each has exit code 2 and one line that says what was expected."""
-    ran = run("simulate", grid_folder, *arguments)
-    assert ran.code == 2
-    assert words in ran.err
-    assert ran.err.count("\n") == 1
-
-
 def test_policy_files_are_simulated_as_their_policies(
     run, grid_folder: Path, policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,21 +164,6 @@ def test_policy_files_are_simulated_as_their_policies(
     for command in (["compare"], ["simulate", "--incidents", "320"], ["stress", "--incidents", "320"]):
         ran = run(command[0], grid_folder, "--policies", files, *command[1:])
         assert f"{cf} holds closest-first.\n{policy_file} holds optimal.\n" in ran.out
-
-
-@pytest.mark.parametrize("command", ["simulate", "stress", "compare"])
-def test_a_policy_file_of_another_city_is_refused(run, policy_file: Path, data_folder: Path, command: str) -> None:
-    """One line, exit code 2, whatever the command."""
-    ran = run(command, data_folder / "golden" / "city0-shared1", "--policies", f"CF,{policy_file}")
-    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert f"{policy_file}: the policy was made for another city" in ran.err
-
-
-def test_weights_are_solved_and_not_read(run, grid_folder: Path, policy_file: Path) -> None:
-    """A file holds a policy of one objective: with --weights there is no use for it."""
-    ran = run("compare", grid_folder, "--weights", "0.1", "--policies", policy_file)
-    assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "expected names of policies to solve for each weight, got the file" in ran.err
 
 
 def test_a_plain_city_speaks_of_late_incidents(run, grid_folder: Path) -> None:

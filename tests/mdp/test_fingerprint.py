@@ -22,7 +22,13 @@ def city_of_two_classes() -> City:
 
 
 CITY = city_of_two_classes()
-FIRST_NODE, FIRST_LINK, FIRST_STATION, FIRST_POINT = CITY.nodes[0], CITY.links[0], CITY.stations[0], CITY.demand[0]
+FIRST_LINK = CITY.links[0]
+
+
+def first_changed(table: str, **changes: Any) -> City:
+    """The city with another first row of a table."""
+    first, *others = getattr(CITY, table)
+    return replace(CITY, **{table: (replace(first, **changes), *others)})
 
 
 def test_it_is_that_of_the_problem() -> None:
@@ -51,24 +57,21 @@ def test_no_table_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
         replace(CITY, trucks_per_incident=1),
         replace(CITY, arrivals_per_incident=2),
         replace(CITY, shared_delay=0.25),
-        replace(CITY, driving=Driving("gamma", cv=0.5)),
-        replace(CITY, driving=Driving(route_seed=99)),
+        *(replace(CITY, driving=law) for law in (Driving("gamma", cv=0.5), Driving(route_seed=99))),
         replace(CITY, driving=Driving("gamma", scale_minutes=0.5)),
         replace(CITY, turnout=Turnout(1.0)),
         replace(CITY, outside=Outside(9)),
         replace(CITY, objective=Objective("minutes")),
-        replace(CITY, objective=Objective("late+minutes", 0.1)),
-        replace(CITY, objective=Objective("late+minutes", 0.2)),
-        replace(CITY, links=(replace(FIRST_LINK, mean_minutes=2.0), *CITY.links[1:])),
-        replace(CITY, links=(*CITY.links, replace(FIRST_LINK, link_id="new"))),
-        replace(CITY, links=(*CITY.links, replace(FIRST_LINK, link_id="new", directed=True))),
-        replace(CITY, links=CITY.links[::-1]),
-        replace(CITY, stations=(replace(FIRST_STATION, trucks=2), *CITY.stations[1:])),
-        replace(CITY, stations=(replace(FIRST_STATION, station_id="other"), *CITY.stations[1:])),
-        replace(CITY, stations=CITY.stations[::-1]),
-        replace(CITY, demand=(replace(FIRST_POINT, incidents_per_day=2.0), *CITY.demand[1:])),
-        replace(CITY, demand=(replace(FIRST_POINT, trucks=3), *CITY.demand[1:])),
-        replace(CITY, demand=(replace(FIRST_POINT, name="flood"), *CITY.demand[1:])),
+        *(replace(CITY, objective=Objective("late+minutes", weight)) for weight in (0.1, 0.2)),
+        *(
+            replace(CITY, links=(*CITY.links, replace(FIRST_LINK, link_id="new", directed=one)))
+            for one in (False, True)
+        ),
+        *(replace(CITY, **{table: getattr(CITY, table)[::-1]}) for table in ("links", "stations")),
+        first_changed("links", mean_minutes=2.0),
+        *(first_changed("stations", **change) for change in ({"trucks": 2}, {"station_id": "other"})),
+        *(first_changed("demand", **change) for change in ({"incidents_per_day": 2.0}, {"trucks": 3})),
+        first_changed("demand", name="flood"),
         replace(CITY, demand=CITY.demand[:-1]),
     ],
 )
@@ -97,11 +100,11 @@ def test_each_part_of_a_standard_changes_it(changes: dict[str, Any]) -> None:
     "same",
     [
         replace(CITY, name="another name"),
-        replace(CITY, nodes=(replace(FIRST_NODE, x_coord=-9.0, name="a", extra=(("b", "c"),)), *CITY.nodes[1:])),
-        replace(CITY, links=(replace(FIRST_LINK, link_id="new", length_m=7.0), *CITY.links[1:])),
-        replace(CITY, stations=(replace(FIRST_STATION, name="Central"), *CITY.stations[1:])),
-        replace(CITY, demand=(replace(FIRST_POINT, extra=(("d", "e"),)), *CITY.demand[1:])),
-        replace(CITY, demand=(replace(FIRST_POINT, trucks=CITY.trucks_per_incident), *CITY.demand[1:])),
+        first_changed("nodes", x_coord=-9.0, name="a", extra=(("b", "c"),)),
+        first_changed("links", link_id="new", length_m=7.0),
+        first_changed("stations", name="Central"),
+        first_changed("demand", extra=(("d", "e"),)),
+        first_changed("demand", trucks=CITY.trucks_per_incident),
         replace(CITY, busy_minutes=int(CITY.busy_minutes)),
     ],
 )

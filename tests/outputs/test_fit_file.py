@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runcard.outputs.fit_file import care_words, fit_faults, read_fit
+from runcard.outputs.fit_file import care_line, care_words, fit_faults, read_fit
 
 
 def test_a_damaged_fit_is_as_none(tmp_path: Path) -> None:
@@ -30,3 +30,6 @@ def test_faults_are_counted_in_words() -> None:
     assert faults == ("Roads are wrong.", "Incidents come in bursts.")
     assert "the fit is bad in 2 ways" in care_words(faults)
     assert "the fit is bad in 1 way (" in care_words(faults[:1])
+    assert care_line(faults).endswith("the fit is bad in 2 ways, which fit.html lists. Roads are wrong.")
+    assert care_line(faults[1:]).endswith("the fit is bad in 1 way. Incidents come in bursts.")
+    assert care_line(()) == ""

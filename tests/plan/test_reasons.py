@@ -12,6 +12,7 @@ from runcard.plan.plan import Plan, solve
 from runcard.plan.reasons import BY_TIME, ON_CARD, met_words, missed_words, reason_of
 from runcard.plan.situation import Situation
 from runcard.policy.base import Option
+from runcard.policy.by_order import OrderPolicy
 
 ENGINES = {"E01", "E02", "E03", "E04"}
 
@@ -80,6 +81,15 @@ def test_an_order_says_of_what(department: Plan) -> None:
     assert reason_of(one, ON_CARD).endswith("the first free ladder on the card.")
     if "in place of" not in reason_of(one):
         assert reason_of(one, BY_TIME).endswith("by driving time.")
+
+
+def test_a_policy_of_another_sort_says_its_own_reason(department: Plan) -> None:
+    """Whoever adds a policy that looks at neither cards nor minutes is not said to send the closest."""
+    one = ladder(department, set(department.unit_ids), "n0")
+    problem = one.fleet.problem
+    policy = OrderPolicy(name="listed", problem=problem, order=problem.order, reason="comes first in the list")
+    listed = replace(one, fleet=replace(one.fleet, policies=(policy,)))
+    assert reason_of(listed) == f"{one.units[0]} goes: that team comes first in the list."
 
 
 def test_what_is_not_sure_is_not_100_percent() -> None:

@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom, gamma
-from tests.response.oracles import delta, fork, late_of_one_station, line, ring, simulate, words
+from tests.response.oracles import delta, fork, late_of_one_station, line, ring, words
 
-from runcard.city import City, DemandPoint, Driving, Outside, Turnout
+from runcard.city import City, DemandPoint, Driving, Outside
 from runcard.errors import InputError, SizeError
 from runcard.response.arrivals import Arrivals, p90_of
 from runcard.response.laws import branches
 from runcard.response.table import ResponseTable, response_table
-
-TEAMS = [(), (1,), (0, 0), (0, 1), (0, 0, 2), (1, 2, 3), (0, 1, 2, 3), (0, 0, 0, 1), (0, 0, 2, 2)]
 
 
 def arrivals_of(city: City, **settings: Any) -> tuple[ResponseTable, Arrivals]:
@@ -25,40 +23,32 @@ def arrivals_of(city: City, **settings: Any) -> tuple[ResponseTable, Arrivals]:
     return table, table.arrivals
 
 
-def check_arrivals(city: City, teams: list[tuple[int, ...]], *, off: float, num: int = 100_000) -> None:
-    """Assert that the means of the last arrivals and both percentiles are those of times drawn link by link.
-
-    Means have to lie in the 99.99 % intervals, but for the stated error. So does the part of times beyond a percentile,
-    but for `off`.
-    """
-    table, arrivals = arrivals_of(city)
-    p90 = {"first": arrivals.p90("first"), "last": arrivals.p90("last")}
-    for point in range(len(city.demand)):
-        for team in (one for one in teams if len(one) <= city.trucks_per_incident):
-            times, row = simulate(city, team, point, num), table.teams.number(team)
-            if city.driving.model != "pareto":
-                error = 3.9 * times[-1].std() / np.sqrt(num) + arrivals.last_error
-                assert arrivals.last_minutes[row, point] == pytest.approx(times[-1].mean(), abs=error), (point, team)
-            for which, drawn in (("first", times[0]), ("last", times[-1])):
-                if not drawn.any():  # it is there
-                    assert p90[which][row, point] == 0.0
-                    continue
-                beyond = float((drawn > p90[which][row, point]).mean())
-                assert beyond == pytest.approx(0.1, abs=3.9 * np.sqrt(0.09 / num) + off), (which, point, team)
-
-
 def test_two_exponential_links(make_city: Any) -> None:
     """The last of two independent links takes 1 + 1 - 1/2 and is late with 2 e^(-t) - e^(-2t); of a shared one, 1."""
     city = make_city([(0, 1), (2, 1)], [0, 2], [1], trucks=[2, 1])
     table, arrivals = arrivals_of(city)
     same, apart = table.teams.number([0, 0]), table.teams.number([0, 1])
-    assert arrivals.last_minutes[[same, apart], 0] == pytest.approx([1.0, 1.5], rel=1e-12)
+    assert arrivals.means["last"][[same, apart], 0] == pytest.approx([1.0, 1.5], rel=1e-12)
     t = arrivals.minutes
-    assert arrivals.last_later[:, apart, 0] == pytest.approx(2.0 * np.exp(-t) - np.exp(-2.0 * t), abs=1e-6)
-    assert arrivals.first_later[:, apart, 0] == pytest.approx(np.exp(-2.0 * t), abs=1e-6)
-    np.testing.assert_array_equal(arrivals.first_later[:, same], arrivals.last_later[:, same])
+    assert arrivals.laters["last"][:, apart, 0] == pytest.approx(2.0 * np.exp(-t) - np.exp(-2.0 * t), abs=1e-6)
+    assert arrivals.laters["first"][:, apart, 0] == pytest.approx(np.exp(-2.0 * t), abs=1e-6)
+    np.testing.assert_array_equal(arrivals.laters["first"][:, same], arrivals.laters["last"][:, same])
     assert arrivals.p90("first")[apart, 0] == pytest.approx(np.log(10.0) / 2.0, rel=1e-6)
     assert arrivals.p90("last")[apart, 0] == pytest.approx(-np.log(1.0 - np.sqrt(0.9)), rel=1e-3)
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_each_of_four_exponential_links(make_city: Any, number: int) -> None:
+    """Of four independent trucks the m-th takes 1/4 + 1/3 + ... + 1/(5-m), and is later than t with a binomial chance;
+    of three of them and a fourth one from outside on such a link, too."""
+    links = [(station, 4) for station in range(4)]
+    city = make_city(links, [0, 1, 2, 3], [4], trucks_per_incident=4, outside=Outside(1, 1.0))
+    table, arrivals = arrivals_of(replace(city, arrivals_per_incident=number))
+    rows = [table.teams.number(team) for team in ([0, 1, 2, 3], [0, 1, 3])]
+    name, t = f"arrival {number}", arrivals.minutes
+    assert arrivals.means[name][rows, 0] == pytest.approx(sum(1.0 / (4 - place) for place in range(number)), rel=1e-6)
+    later = binom.cdf(number - 1, 4, 1.0 - np.exp(-t))
+    np.testing.assert_allclose(arrivals.laters[name][:, rows[0], 0], later, rtol=0, atol=2e-4)
 
 
 @pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
@@ -67,47 +57,10 @@ def test_the_closed_form_is_that_of_the_lattice(make_grid: Any, q: float) -> Non
     city = make_grid(4, [0, 6, 9], trucks=[2, 1, 1], shared_delay=q, outside=Outside(9, 0.6))
     (_, exact), (_, found) = (arrivals_of(replace(city, driving=law)) for law in (Driving(), Driving("gamma", cv=1.0)))
     np.testing.assert_allclose(found.minutes, exact.minutes, rtol=1e-12)
-    assert np.abs(found.last_minutes - exact.last_minutes).max() <= found.last_error < 0.02
+    assert np.abs(found.means["last"] - exact.means["last"]).max() <= found.errors["last"] < 0.02
     off = 0.012 if 0.0 < q < 1.0 else 2e-4
-    np.testing.assert_allclose(found.first_later, exact.first_later, rtol=0, atol=off)
-    np.testing.assert_allclose(found.last_later, exact.last_later, rtol=0, atol=off)
-
-
-@pytest.mark.parametrize(
-    ("turnout", "q"),
-    [(Turnout(), 1.0), (Turnout(0.5, "gamma", 0.6), 0.0), (Turnout(0.5, shared=False), 0.0), (Turnout(0.5), 1.0)],
-)
-@pytest.mark.parametrize("trucks", [1, 2, 3, 4])
-def test_simulated_teams(make_city: Any, trucks: int, turnout: Turnout, q: float) -> None:
-    """Means and percentiles of one to four trucks, some of one station and some from outside, are those drawn."""
-    law = Driving("gamma", cv=0.7) if turnout.shared else Driving("lognormal", cv=1.1)
-    city = delta(make_city, driving=law, turnout=turnout, shared_delay=q, trucks_per_incident=trucks)
-    check_arrivals(city, TEAMS, off=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("driving", "off", "trucks"),
-    [
-        (Driving("gamma", cv=0.5), 0.015, 2),
-        (Driving("gamma", cv=0.5), 0.015, 4),
-        (Driving("pareto", tail_index=2.5), 0.015, 3),
-        (Driving("hyperexponential", cv=1.6, coupled_branch="long"), 0.04, 2),
-        (Driving("hyperexponential", cv=1.6, coupled_branch="long"), 0.04, 4),
-    ],
-)
-def test_simulated_teams_that_share_now_and_then(make_city: Any, driving: Driving, off: float, trucks: int) -> None:
-    """Where links are met together with a chance, means are those drawn, and so are percentiles to some chance."""
-    chance = 1.0 if driving.coupled_branch else 0.5
-    city = delta(make_city, driving=driving, shared_delay=chance, trucks_per_incident=trucks)
-    check_arrivals(city, TEAMS, off=off)
-
-
-@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("turnout", [Turnout(), Turnout(0.4, "gamma", 0.6)])
-def test_two_trucks_on_two_roads(make_city: Any, turnout: Turnout, q: float) -> None:
-    """The second truck of a station, on a road of its own, is as late as when it is drawn."""
-    city = ring(make_city, driving=Driving("gamma", cv=1.3, second_route="disjoint"), turnout=turnout, shared_delay=q)
-    check_arrivals(city, [(0,), (0, 0), (0, 1)], off=0.012 if q == 0.5 else 2e-3)
+    np.testing.assert_allclose(found.laters["first"], exact.laters["first"], rtol=0, atol=off)
+    np.testing.assert_allclose(found.laters["last"], exact.laters["last"], rtol=0, atol=off)
 
 
 @pytest.mark.parametrize("trucks", [2, 3, 4])
@@ -117,7 +70,7 @@ def test_one_road_shared_now_and_then(make_city: Any, trucks: int) -> None:
     city = line(make_city, (1.0,) * 6, driving=Driving("gamma", cv=1.0 - 1e-4), outside=Outside(8, 1.0), **settings)
     _, arrivals = arrivals_of(city)
     for t, first, last in zip(
-        arrivals.minutes, arrivals.first_later[:, -1, 0], arrivals.last_later[:, -1, 0], strict=True
+        arrivals.minutes, arrivals.laters["first"][:, -1, 0], arrivals.laters["last"][:, -1, 0], strict=True
     ):
         for m, found in ((1, first), (trucks, last)):
             assert found == pytest.approx(late_of_one_station(6, 0.5, float(t), trucks, m), abs=0.04)
@@ -171,14 +124,14 @@ def test_fixed_times(make_city: Any) -> None:
     city = delta(make_city, driving=Driving("lognormal", cv=0.0), outside=Outside(3, 2.0), trucks_per_incident=3)
     table, arrivals = arrivals_of(city)
     rows = [table.teams.number(team) for team in ((), (1,), (1, 2), (0, 0, 1), (1, 2, 3))]
-    assert arrivals.last_minutes[rows, 0] == pytest.approx([6.0, 6.0, 6.0, 3.3, 3.3])
+    assert arrivals.means["last"][rows, 0] == pytest.approx([6.0, 6.0, 6.0, 3.3, 3.3])
     assert arrivals.p90("first")[rows, 0] == pytest.approx([6.0, 3.3, 2.6, 3.0, 2.6])
     assert arrivals.p90("last")[rows, 0] == pytest.approx([6.0, 6.0, 6.0, 3.3, 3.3])
-    assert arrivals.last_error == 0.0
-    steps = arrivals.minutes[:, None] < arrivals.last_minutes[rows, 0] * (1.0 - 1e-9)
-    np.testing.assert_array_equal(arrivals.last_later[:, rows, 0], steps)
+    assert arrivals.errors["last"] == 0.0
+    steps = arrivals.minutes[:, None] < arrivals.means["last"][rows, 0] * (1.0 - 1e-9)
+    np.testing.assert_array_equal(arrivals.laters["last"][:, rows, 0], steps)
     on_two_roads = arrivals_of(ring(make_city, driving=Driving("gamma", cv=0.0, second_route="disjoint")))[1]
-    assert on_two_roads.last_minutes[3, 0] == pytest.approx(3.4)
+    assert on_two_roads.means["last"][3, 0] == pytest.approx(3.4)
 
 
 @pytest.mark.parametrize("driving", [Driving(), Driving("gamma", cv=0.5), Driving("gamma", cv=0.0)], ids=words)
@@ -189,18 +142,18 @@ def test_demand_points_with_needs_of_their_own(make_city: Any, driving: Driving)
     table, arrivals = arrivals_of(city)
     needed = np.array([2, 2, 1, 3])
     large = table.teams.sizes[:, None] > needed
-    for found in (arrivals.last_minutes, arrivals.p90("first"), arrivals.p90("last")):
+    for found in (arrivals.means["last"], arrivals.p90("first"), arrivals.p90("last")):
         np.testing.assert_array_equal(np.isinf(found), large)
         assert not np.isnan(found).any()
-    for later in (arrivals.first_later, arrivals.last_later):
+    for later in (arrivals.laters["first"], arrivals.laters["last"]):
         assert (later[:, large] == 0.0).all()
         assert ((later >= 0.0) & (later <= 1.0)).all()
-    np.testing.assert_array_equal(arrivals.first_later[:, :, 2], arrivals.last_later[:, :, 2])
-    np.testing.assert_array_equal(arrivals.last_minutes[:, 2], table.mean_minutes[:, 2])
+    np.testing.assert_array_equal(arrivals.laters["first"][:, :, 2], arrivals.laters["last"][:, :, 2])
+    np.testing.assert_array_equal(arrivals.means["last"][:, 2], table.mean_minutes[:, 2])
     for point in range(4):
         alone = arrivals_of(city, points=[point])[1]
-        num = len(alone.last_minutes)
-        np.testing.assert_allclose(alone.last_minutes[:, 0], arrivals.last_minutes[:num, point], rtol=0, atol=5e-3)
+        num = len(alone.means["last"])
+        np.testing.assert_allclose(alone.means["last"][:, 0], arrivals.means["last"][:num, point], rtol=0, atol=5e-3)
         np.testing.assert_allclose(alone.p90("last")[:, 0], arrivals.p90("last")[:num, point], rtol=5e-3)
 
 
@@ -211,12 +164,12 @@ def test_the_last_is_never_before_the_first(make_grid: Any, q: float) -> None:
         4, [0, 5, 15], trucks=[2, 1, 1], shared_delay=q, trucks_per_incident=3, driving=Driving("gamma", cv=0.6)
     )
     _, arrivals = arrivals_of(city)
-    assert (arrivals.last_minutes >= arrivals.first_minutes).all()
-    assert (arrivals.last_later >= arrivals.first_later).all()
+    assert (arrivals.means["last"] >= arrivals.means["first"]).all()
+    assert (arrivals.laters["last"] >= arrivals.laters["first"]).all()
     assert (arrivals.p90("last") >= arrivals.p90("first")).all()
     assert (np.diff(arrivals.minutes) > 0.0).all()
-    assert np.diff(arrivals.first_later, axis=0).max() <= 1e-5
-    assert np.diff(arrivals.last_later, axis=0).max() <= 1e-5
+    assert np.diff(arrivals.laters["first"], axis=0).max() <= 1e-5
+    assert np.diff(arrivals.laters["last"], axis=0).max() <= 1e-5
 
 
 def test_slow_trucks_do_not_blur_percentiles(make_city: Any) -> None:

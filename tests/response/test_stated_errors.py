@@ -191,7 +191,7 @@ def test_errors_of_the_last_arrival_are_those_of_all_first_ones(
         monkeypatch.setattr("runcard.response.arrivals.engine_for", shifted)
         first = means(np.arange(2), trucks, tree.means(np.arange(2)))
         arrivals = find_arrivals(tree.travel, tree.teams, tree.needs, np.arange(2), *first, lambda _: None)
-        return arrivals.last_minutes, arrivals.last_error
+        return arrivals.means["last"], arrivals.errors["last"]
 
     (exact, none), (found, error) = last(0.0), last(1e-3)
     assert none == 0.0

@@ -1,18 +1,17 @@
 """SIGTERM ends the service in time, whatever it does at that moment."""
 
 import asyncio
-import http.client
-import json
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from benchmarks.service_server import free_port
+from benchmarks.service_server import Server, free_port, wait_until_ready
 from tests.children import default_signals
 from tests.service.audit.made_up import made_up
 
@@ -62,12 +61,26 @@ sys.exit(main(sys.argv[1:]))
 """A start that spends its time in callbacks of C, as numba does: what a signal raises there is lost."""
 
 
-def ask(port: int, method: str, path: str, body: object = None) -> tuple[int, str]:
-    """The status and the text of an answer."""
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-        connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+@contextmanager
+def started(folder: Path, program: str, policy: Path, *words: str) -> Iterator[Server]:
+    """A process of a program that serves a policy; it is killed in the end."""
+    port, log = free_port(), folder / "serve.log"
+    command = [sys.executable, "-c", program, "serve", str(policy), *words, "--port", str(port)]
+    with default_signals(), log.open("wb") as file:
+        process = subprocess.Popen(command, cwd=folder, stdout=file, stderr=subprocess.STDOUT)
+    try:
+        yield Server(port, process, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def seconds_to_end(server: Server, number: signal.Signals) -> float:
+    """How long it takes to end after a signal."""
+    server.process.send_signal(number)
+    began = time.monotonic()
+    server.process.wait(60)
+    return time.monotonic() - began
 
 
 def test_nothing_that_is_computed_holds_up_the_end(policy_folder: Path, tmp_path: Path) -> None:
@@ -79,67 +92,28 @@ def test_nothing_that_is_computed_holds_up_the_end(policy_folder: Path, tmp_path
 
     asyncio.run(fill())
     log.close()
-    port = free_port()
-    words = ["serve", str(policy_folder / "optimal.policy"), "--audit", "log.sqlite", "--port", str(port)]
-    command = [sys.executable, "-c", SLOW, *words]
-    with default_signals():
-        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        _wait_until_ready(port, process)
-        with ThreadPoolExecutor(4) as pool:
-            asked = [
-                pool.submit(ask, port, "GET", "/v1/drift"),
-                pool.submit(ask, port, "POST", "/v1/scene", {"busy": ["E01"]}),
-                pool.submit(ask, port, "GET", "/v1/cards/n5"),
-            ]
-            time.sleep(1.0)
-            process.send_signal(signal.SIGTERM)
-            began = time.monotonic()
-            printed = process.communicate(timeout=60)[0]
-            took = time.monotonic() - began
-            answers = [one.result() for one in asked]
-    finally:
-        process.kill()
-        process.communicate()
-    assert (process.returncode, [status for status, _ in answers]) == (0, [503, 503, 503]), (printed, answers)
-    assert all("the service is ending" in text for _, text in answers[:2])
+    policy = policy_folder / "optimal.policy"
+    with started(tmp_path, SLOW, policy, "--audit", "log.sqlite") as server, ThreadPoolExecutor(4) as pool:
+        wait_until_ready(server)
+        questions = (("GET", "/v1/drift"), ("POST", "/v1/scene", {"busy": ["E01"]}), ("GET", "/v1/cards/n5"))
+        asked = [pool.submit(server.ask, *question) for question in questions]
+        time.sleep(1.0)
+        took, answers, printed = seconds_to_end(server, signal.SIGTERM), [one.result() for one in asked], server.log
+    assert server.process.returncode == 0
+    assert [status for status, _ in answers] == [503, 503, 503], (printed.read_text(), answers)
+    assert all("the service is ending" in document["detail"] for _, document in answers[:2])
     assert took < 30.0  # it has 5 seconds, on a machine that has nothing else to do
-    assert "Traceback" not in printed
+    assert "Traceback" not in printed.read_text()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_start_that_compiles_ends_at_once(number: signal.Signals, policy_folder: Path, tmp_path: Path) -> None:
     """A signal during the first start ends it within five seconds, without a traceback: it was lost, and served."""
-    words = ["serve", str(policy_folder / "optimal.policy"), "--audit", "memory", "--port", str(free_port())]
-    with default_signals():
-        process = subprocess.Popen(
-            [sys.executable, "-c", DEAF, *words],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "starting\n"
+    with started(tmp_path, DEAF, policy_folder / "optimal.policy", "--audit", "memory") as server:
+        until = time.monotonic() + 60.0
+        while server.log.read_text() != "starting\n" and time.monotonic() < until:
+            time.sleep(0.02)
         time.sleep(0.5)
-        process.send_signal(number)
-        began = time.monotonic()
-        printed = process.communicate(timeout=30)[0]
-    finally:
-        process.kill()
-        process.communicate()
-    assert (process.returncode, printed) == (128 + number, "runcard: stopped\n")
-    assert time.monotonic() - began < 5.0
-
-
-def _wait_until_ready(port: int, process: "subprocess.Popen[str]") -> None:
-    """Return once a service answers."""
-    until = time.monotonic() + 60.0
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            if ask(port, "GET", "/ready")[0] == 200:
-                return
-        except OSError:
-            time.sleep(0.05)
-    raise AssertionError(process.poll())
+        took = seconds_to_end(server, number)
+    assert (server.process.returncode, server.log.read_text()) == (128 + number, "starting\nruncard: stopped\n")
+    assert took < 5.0

@@ -14,7 +14,7 @@ from tests.by_cards import by_cards
 from tests.service.conftest import service
 
 from runcard.city import City, Unit
-from runcard.errors import InputError
+from runcard.errors import InputError, NotConvergedError
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
 from runcard.plan.file import load, save
@@ -37,6 +37,17 @@ def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     monkeypatch.setattr(Answerer, "_decide", late)
     yield go
     go.set()
+
+
+@pytest.fixture(params=[ZeroDivisionError, NotConvergedError])
+def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """No policy finds a decision, by a mistake or because a solver does not converge: the name of its error."""
+
+    def fail(self: Answerer, asked: Any) -> Any:
+        raise request.param("no")
+
+    monkeypatch.setattr(Answerer, "_decide", fail)
+    return str(request.param.__name__)
 
 
 def settle(answerer: Answerer) -> None:
@@ -105,18 +116,13 @@ def test_an_error_that_comes_late_disturbs_nobody(
     assert not caplog.records
 
 
-def test_a_policy_that_fails_is_answered_for(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mistake in the policy is logged, and the fallback answers, at once or from a thread."""
-
-    def fail(self: Answerer, asked: Any) -> Any:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(Answerer, "_decide", fail)
+def test_a_policy_that_fails_is_answered_for(failing: str, serve: Any) -> None:
+    """A fault of ours is logged, and a dispatcher gets the answer of the fallback, at once or from a thread."""
     client = serve()
     for asked in (ASKED, {"area": "n5", "type": "fire"}):
         answer = client.post("/v1/decisions", json=asked).json()
         assert (answer["answered_by"], answer["fallback"]) == ("closest-first", True)
-        assert answer["fallback_reason"] == "optimal failed (ZeroDivisionError)"
+        assert answer["fallback_reason"] == f"optimal failed ({failing})"
 
 
 def test_a_quick_policy_that_once_takes_too_long_is_computed_in_a_thread(
@@ -213,9 +219,7 @@ def test_another_fallback_can_be_named(
     assert "E01" not in answer["team"]
 
 
-def test_cards_answer_for_the_kinds_that_they_have(
-    department_city: City, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cards_answer_for_the_kinds_that_they_have(failing: str, department_city: City, tmp_path: Path) -> None:
     """A boat that no incident needs does not keep the cards from answering; cards without ladders never do at fires."""
     boat = Unit("B01", department_city.stations[0].station_id, "boat")
     path = tmp_path / "optimal.policy"
@@ -225,11 +229,6 @@ def test_cards_answer_for_the_kinds_that_they_have(
     engines = write_cards_csv(
         replace(book, cards=tuple(one for one in book.cards if one.kind == "engine")), tmp_path / "engines.csv"
     )
-
-    def fail(self: Answerer, asked: Any) -> Any:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(Answerer, "_decide", fail)
     asked = {"area": "n5", "type": "fire", "busy": ["T01", "T02"]}
     for cards, by in ((every, "run-card"), (engines, "closest-first")):
         with service(tmp_path, path.name, fallback=cards) as client:
@@ -238,15 +237,10 @@ def test_cards_answer_for_the_kinds_that_they_have(
 
 
 def test_cards_of_periods_answer_by_that_of_the_incident(
-    serve: Any, policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failing: str, serve: Any, policy_folder: Path, tmp_path: Path
 ) -> None:
     """By day the card of the day, at night that of the night, which sends another team."""
     cards = write_cards_csv(make_book(load(policy_folder / "week.policy")), tmp_path / "cards.csv")
-
-    def fail(self: Answerer, asked: Any) -> Any:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(Answerer, "_decide", fail)
     client, teams = serve("week.policy", time_zone="UTC", fallback=cards), {}
     for period, hour in (("day", 12), ("night", 2)):
         answer = client.post("/v1/decisions", json={"area": "n5", "time": f"2026-11-16T{hour:02}:00Z"}).json()
@@ -256,23 +250,17 @@ def test_cards_of_periods_answer_by_that_of_the_incident(
     assert teams["day"] != teams["night"]
 
 
-def test_a_slow_fallback_or_one_of_another_city_is_refused(serve: Any, policy_folder: Path) -> None:
-    """The fallback must take no time, and be of the same city."""
-    with pytest.raises(InputError, match="expected a quick fallback"):
-        serve(fallback=policy_folder / "optimal.policy")
-    with pytest.raises(InputError, match="expected the city that is served"):
-        serve(fallback=policy_folder / "plain.policy")
-
-
-def test_cards_of_another_city_are_refused(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
-    """Cards that name units which the department does not have would send nobody."""
-    path = write_cards_csv(make_book(load(policy_folder / "plain.policy")), tmp_path / "cards.csv")
-    with pytest.raises(InputError, match=r"expected the cards of .*, got the unit 's\d'"):
-        serve(fallback=path)
-
-
-def test_every_kind_of_a_fallback_is_quick(serve: Any, department_city: City, tmp_path: Path) -> None:
-    """A file that is quick for engines and slow for ladders is refused."""
-    path = solve(department_city, {"engine": "fixed-card", "ladder": "optimal"}).save(tmp_path / "half.policy")
-    with pytest.raises(InputError, match="expected a quick fallback"):
-        serve(fallback=path)
+def test_a_slow_fallback_or_one_of_another_city_is_refused(
+    serve: Any, policy_folder: Path, department_city: City, tmp_path: Path
+) -> None:
+    """The fallback must take no time, for every kind, and be of the same city: other units would send nobody."""
+    half = solve(department_city, {"engine": "fixed-card", "ladder": "optimal"}).save(tmp_path / "half.policy")
+    cards = write_cards_csv(make_book(load(policy_folder / "plain.policy")), tmp_path / "cards.csv")
+    for path, words in (
+        (policy_folder / "optimal.policy", "expected a quick fallback"),
+        (half, "expected a quick fallback"),
+        (policy_folder / "plain.policy", "expected the city that is served"),
+        (cards, r"expected the cards of .*, got the unit 's\d'"),
+    ):
+        with pytest.raises(InputError, match=words):
+            serve(fallback=path)

@@ -20,6 +20,33 @@ from runcard.service.policies import SLOW_SECONDS, PolicyStore, load_policy
 ASKED = {"area": "n5", "type": "fire", "busy": ["E01"]}
 
 
+@pytest.fixture
+def copies(policy_folder: Path, tmp_path: Path) -> Path:
+    """A folder of its own with optimal.policy and cards.policy."""
+    for name in ("optimal.policy", "cards.policy"):
+        shutil.copy(policy_folder / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.fixture
+def restart(serve: Any, copies: Path) -> Any:
+    """What starts a service of a file of the folder, with its board there, after ending the one before."""
+    running: list[Any] = []
+
+    def again(name: str = "optimal.policy") -> Any:
+        while running:
+            end(running.pop())
+        running.append(serve(str(copies / name), board=copies / "board.json"))
+        return running[-1]
+
+    return again
+
+
+def serving(client: Any) -> str:
+    """The name of the policy that answers."""
+    return str(client.get("/ready").json()["policy"]["name"])
+
+
 def test_the_version_is_that_of_the_file(client: Any, policy_folder: Path) -> None:
     """The list has each policy with the first 12 hex digits of the SHA-256 of its file, closest-first beside them."""
     found = client.get("/v1/policies").json()
@@ -51,60 +78,51 @@ def test_a_policy_is_swapped_and_the_old_one_can_be_asked_for(client: Any) -> No
     assert client.post("/v1/decisions", json=ASKED | {"policy": "optimal"}).status_code == 422
 
 
-def test_a_swap_is_kept_over_a_restart(
-    serve: Any, policy_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_swap_is_kept_over_a_restart(restart: Any, caplog: pytest.LogCaptureFixture) -> None:
     """The file that was swapped in, by its own name or by that of the one that answers, does so after a restart, too;
     start-up says so."""
-    for name in ("optimal", "cards"):
-        shutil.copy(policy_folder / f"{name}.policy", tmp_path / f"{name}.policy")
-    first, options = str(tmp_path / "optimal.policy"), {"board": tmp_path / "board.json"}
-    client = serve(first, **options)
-    kept = client.post("/v1/policies", json={"file": "cards.policy", "name": "night"}).json()
-    end(client)
-    client = serve(first, **options)
+    kept = restart().post("/v1/policies", json={"file": "cards.policy", "name": "night"}).json()
+    client = restart()
     again = client.get("/ready").json()["policy"]
     assert (again["name"], again["version"]) == ("night", kept["version"])
     assert "cards.policy answers, not optimal.policy" in caplog.text
     client.post("/v1/policies", json={"file": "optimal.policy"})
-    end(client)
-    client = serve(first, **options)
-    assert client.get("/ready").json()["policy"]["name"] == "optimal"
+    client = restart()
+    assert serving(client) == "optimal"
     named = client.post("/v1/policies", json={"file": "cards.policy", "name": "optimal", "serve": False}).json()
     assert named["serving"] is True  # it has the name of the one that answers
-    end(client)
-    assert serve(first, **options).get("/ready").json()["policy"]["version"] == kept["version"]
+    assert restart().get("/ready").json()["policy"]["version"] == kept["version"]
 
 
 def test_a_swap_that_cannot_be_kept_is_said_loudly(
-    serve: Any, policy_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    restart: Any, copies: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A file that is gone, or another first file, by name or version: it answers; a file of nonsense is refused."""
-    for name in ("optimal", "cards"):
-        shutil.copy(policy_folder / f"{name}.policy", tmp_path / f"{name}.policy")
-    first, options = str(tmp_path / "optimal.policy"), {"board": tmp_path / "board.json"}
-    client = serve(first, **options)
-    client.post("/v1/policies", json={"file": "cards.policy"})
-    end(client)
-    (tmp_path / "cards.policy").rename(tmp_path / "other.policy")
-    client = serve(first, **options)
-    assert client.get("/ready").json()["policy"]["name"] == "optimal"
-    end(client)
+    restart().post("/v1/policies", json={"file": "cards.policy"})
+    (copies / "cards.policy").rename(copies / "other.policy")
+    assert serving(restart()) == "optimal"
     assert "optimal.policy ANSWERS AGAIN, not cards.policy" in caplog.text
-    client = serve(str(tmp_path / "other.policy"), **options)
-    assert client.get("/ready").json()["policy"]["name"] == "other"
-    end(client)
+    assert serving(restart("other.policy")) == "other"
     assert "the service is started with another file by now" in caplog.text
     caplog.clear()
-    (tmp_path / "other.policy").rename(tmp_path / "cards.policy")
-    shutil.copy(tmp_path / "cards.policy", first)  # the same name, and another policy
-    client = serve(first, **options)
-    assert client.get("/ready").json()["policy"]["name"] == "optimal"
-    end(client)
+    (copies / "other.policy").rename(copies / "cards.policy")
+    shutil.copy(copies / "cards.policy", copies / "optimal.policy")  # the same name, and another policy
+    assert serving(restart()) == "optimal"
     assert "the service is started with another file by now" in caplog.text
-    (tmp_path / "board.policy.json").write_text("{}")
+    (copies / "board.policy.json").write_text("{}")
     with pytest.raises(InputError, match="expected the policy that a service kept"):
-        serve(first, **options)
+        restart()
+
+
+def test_a_kept_swap_leads_to_no_other_folder(restart: Any, copies: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever can write to the file that keeps a swap cannot let a policy answer from anywhere."""
+    restart().post("/v1/policies", json={"file": "cards.policy"})
+    (copies / "elsewhere").mkdir()
+    (copies / "cards.policy").rename(copies / "elsewhere" / "cards.policy")
+    kept = copies / "board.policy.json"
+    kept.write_text(kept.read_text().replace("cards.policy", "elsewhere/cards.policy"))
+    assert serving(restart()) == "optimal"
+    assert "ANSWERS AGAIN" in caplog.text
 
 
 def test_closest_first_has_a_version_of_its_own(client: Any) -> None:
@@ -123,7 +141,7 @@ def test_closest_first_has_a_version_of_its_own(client: Any) -> None:
     assert len(set(versions().values()) | set(before.values())) == 4
 
 
-def test_periods_need_the_clock_of_the_city(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
+def test_periods_need_the_clock_of_the_city(serve: Any) -> None:
     """The clock of the machine may be that of another zone, so that nobody guesses: no start, no swap without it."""
     with pytest.raises(InputError, match=r"week.policy: it has periods of the week, expected the clock of the city"):
         serve("week.policy")
@@ -132,88 +150,50 @@ def test_periods_need_the_clock_of_the_city(serve: Any, policy_folder: Path, tmp
     assert serve("week.policy", time_zone="America/Los_Angeles").get("/ready").status_code == 200
 
 
-def test_a_file_that_changes_on_disk_is_said(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
+def test_a_file_that_changes_on_disk_is_said(serve: Any, copies: Path) -> None:
     """What was loaded answers on; the list says that the file is another one now, also if it is gone."""
-    path = tmp_path / "a.policy"
-    shutil.copy(policy_folder / "optimal.policy", path)
+    path = copies / "optimal.policy"
     client = serve(str(path))
     before = client.post("/v1/decisions", json=ASKED).json()
-    shutil.copy(policy_folder / "cards.policy", path)
+    shutil.copy(copies / "cards.policy", path)
     assert client.get("/v1/policies").json()["policies"][0]["changed_on_disk"] is True
     assert client.post("/v1/decisions", json=ASKED).json()["policy"] == before["policy"]
-    reloaded = client.post("/v1/policies", json={"file": "a.policy", "serve": False}).json()
+    reloaded = client.post("/v1/policies", json={"file": "optimal.policy", "serve": False}).json()
     assert reloaded["serving"] is True  # it has the name of the one that answers
     assert client.post("/v1/decisions", json=ASKED).json()["answered_by"] == "fixed-card"
     path.unlink()
     assert client.get("/v1/policies").json()["policies"][0]["changed_on_disk"] is True
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(
-    policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_while_it_is_read_is_refused(copies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its version would be that of another one than answers."""
-    path = Path(shutil.copy(policy_folder / "optimal.policy", tmp_path / "a.policy"))
     read = policies.load
 
     def load_and_change(path: Path) -> Plan:
         plan = read(path)
-        shutil.copy(policy_folder / "cards.policy", path)
+        shutil.copy(copies / "cards.policy", path)
         return plan
 
     monkeypatch.setattr(policies, "load", load_and_change)
     with pytest.raises(PolicyFileError, match="it changed while it was read"):
-        load_policy(path)
+        load_policy(copies / "optimal.policy")
 
 
-def test_a_kept_swap_leads_to_no_other_folder(
-    serve: Any, policy_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Whoever can write to the file that keeps a swap cannot let a policy answer from anywhere."""
-    (tmp_path / "elsewhere").mkdir()
-    for name in ("optimal.policy", "cards.policy"):
-        shutil.copy(policy_folder / name, tmp_path / name)
-    first, options = str(tmp_path / "optimal.policy"), {"board": tmp_path / "board.json"}
-    client = serve(first, **options)
-    client.post("/v1/policies", json={"file": "cards.policy"})
-    end(client)
-    (tmp_path / "cards.policy").rename(tmp_path / "elsewhere" / "cards.policy")
-    kept = tmp_path / "board.policy.json"
-    kept.write_text(kept.read_text().replace("cards.policy", "elsewhere/cards.policy"))
-    assert serve(first, **options).get("/ready").json()["policy"]["name"] == "optimal"
-    assert "ANSWERS AGAIN" in caplog.text
-
-
-def test_links_out_of_the_folder_are_refused(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
-    """A link in the folder to a file elsewhere, or to itself, is not loaded."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    shutil.copy(policy_folder / "optimal.policy", folder / "a.policy")
-    (folder / "link.policy").symlink_to(policy_folder / "cards.policy")
-    (folder / "loop").symlink_to("loop")
-    client = serve(str(folder / "a.policy"))
-    for name in ("link.policy", "loop"):
+def test_links_and_damaged_files_are_refused(serve: Any, copies: Path) -> None:
+    """A link to a file elsewhere, or to itself, and half a file are 422, and what answered answers on."""
+    (copies / "served").mkdir()
+    for name, content in (("a.policy", "optimal.policy"), ("broken.policy", "cards.policy")):
+        (copies / "served" / name).write_bytes((copies / content).read_bytes()[: 3000 if name[0] == "b" else None])
+    (copies / "served" / "link.policy").symlink_to(copies / "cards.policy")
+    (copies / "served" / "loop").symlink_to("loop")
+    client = serve(str(copies / "served" / "a.policy"))
+    for name in ("link.policy", "loop", "broken.policy"):
         assert client.post("/v1/policies", json={"file": name}).status_code == 422
-
-
-def test_a_damaged_file_changes_nothing(serve: Any, policy_folder: Path, tmp_path: Path) -> None:
-    """A file that cannot be read is 422, and what answered answers on."""
-    shutil.copy(policy_folder / "optimal.policy", tmp_path / "a.policy")
-    (tmp_path / "broken.policy").write_bytes((policy_folder / "cards.policy").read_bytes()[:3000])
-    client = serve(str(tmp_path / "a.policy"))
-    assert client.post("/v1/policies", json={"file": "broken.policy"}).status_code == 422
     assert client.post("/v1/decisions", json=ASKED).json()["answered_by"] == "optimal"
 
 
-def test_a_policy_of_another_city_is_refused(policy_folder: Path) -> None:
-    """Other units, stations or demand points are another city."""
-    store = PolicyStore(load_policy(policy_folder / "optimal.policy"))
-    for name in ("other.policy", "plain.policy"):
-        with pytest.raises(PolicyFileError, match="expected the city that is served"):
-            store.check(load_policy(policy_folder / name))
-
-
 @pytest.mark.parametrize("what", ["units", "stations", "demand points"])
-def test_each_part_of_the_city_is_compared(
+def test_a_policy_of_another_city_is_refused(
     policy_folder: Path, department_city: City, tmp_path: Path, what: str
 ) -> None:
     """A city that differs in one thing alone is refused for it: a unit's name, a station's node, a demand point."""
@@ -225,7 +205,7 @@ def test_each_part_of_the_city_is_compared(
     else:
         city = replace(city, demand=city.demand[1:])
     path = save(solve(city, "closest-first"), tmp_path / "near.policy")
-    with pytest.raises(PolicyFileError, match=f"got other {what}"):
+    with pytest.raises(PolicyFileError, match=f"expected the city that is served, .* got other {what}"):
         store.check(load_policy(path, name="near"))
 
 

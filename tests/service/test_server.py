@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import stat
-import subprocess
 import sys
 import threading
 import time
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.service_server import Server as RealServer
+from benchmarks.service_server import free_port, served
 from tests.children import default_signals
 
 from runcard.cli import main
@@ -29,63 +30,24 @@ from runcard.service.settings import ServiceSettings
 pytestmark = pytest.mark.slow
 
 
-def free_port() -> int:
-    """A port that nobody uses."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-class Running:
-    """A service that runs."""
-
-    def __init__(self, folder: Path, *words: str) -> None:
-        self.port = free_port()
-        with default_signals():
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "runcard", "serve", *words, "--port", str(self.port)],
-                cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            )  # fmt: skip
-
-    def ask(self, method: str, path: str, document: Any = None) -> tuple[int, Any]:
-        """The status and the document of an answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-        headers = {"Content-Type": "application/json"} if document is not None else {}
-        connection.request(method, path, None if document is None else json.dumps(document), headers)
-        answer = connection.getresponse()
-        found = answer.status, json.loads(answer.read())
-        connection.close()
-        return found
-
-    def wait(self) -> None:
-        """Return once it is ready."""
-        until = time.monotonic() + 60.0
-        while time.monotonic() < until and self.process.poll() is None:
-            try:
-                if self.ask("GET", "/ready")[0] == 200:
-                    return
-            except OSError:
-                time.sleep(0.05)
-        raise AssertionError(self.process.communicate()[0])
-
-
 @pytest.fixture
-def running(policy_folder: Path, tmp_path: Path) -> Iterator[Running]:
+def running(policy_folder: Path, tmp_path: Path) -> Iterator[RealServer]:
     """A service of the small department with its log and its board in a folder of its own."""
-    found = Running(tmp_path, str(policy_folder / "optimal.policy"), "--audit", "log.sqlite")
-    try:
-        found.wait()
-        yield found
-    finally:
-        if found.process.poll() is None:
-            found.process.kill()
-        found.process.communicate()
+    with default_signals(), served(tmp_path, policy_folder / "optimal.policy", "--audit", "log.sqlite") as server:
+        yield server
 
 
-def test_a_service_answers_streams_keeps_its_board_and_ends_well(running: Running, tmp_path: Path) -> None:
-    """Decisions are answered, changes come as events, and SIGTERM ends it with 0 though somebody listens."""
-    status, answer = running.ask("POST", "/v1/decisions", {"area": "n5", "type": "fire"})
-    assert (status, answer["answered_by"]) == (200, "optimal")
+def test_a_service_answers_streams_keeps_its_board_and_ends_well(running: RealServer, tmp_path: Path) -> None:
+    """Decisions are answered, changes come as events, and SIGTERM ends it with 0 though somebody listens.
+
+    Where the audit log fails its own log has a line for many refused answers, and one when it is back.
+    """
+    asked, audit = {"area": "n5", "type": "fire", "busy": []}, tmp_path / "log.sqlite"
+    for name, expected in (("log.sqlite", 200), ("away.sqlite", 503), ("log.sqlite", 200)):
+        audit = audit.rename(tmp_path / name)
+        answers = [running.ask("POST", "/v1/decisions", asked) for _ in range(5)]
+        assert {status for status, _ in answers} == {expected}
+    assert answers[0][1]["answered_by"] == "optimal"
     with socket.create_connection(("127.0.0.1", running.port), 10) as listener:
         listener.sendall(b"GET /v1/board/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
         stream = listener.makefile("rb")
@@ -96,36 +58,17 @@ def test_a_service_answers_streams_keeps_its_board_and_ends_well(running: Runnin
         while b'"busy"' not in seen:
             seen = stream.readline()
         running.process.send_signal(signal.SIGTERM)
-        printed = running.process.communicate(timeout=60)[0]
-    assert running.process.returncode == 0, printed
+        code = running.process.wait(60)
+    printed = running.log.read_text()
+    assert code == 0, printed
     assert "only this machine can ask" in printed
     assert "Clock of the city: that of this machine" in printed
+    assert printed.count("no decision is answered until the audit log can be written again: audit log") == 1, printed
+    assert printed.count("the audit log is written again, and decisions are answered") == 1
     assert json.loads((tmp_path / "log.board.json").read_text())["board_version"] == 1
-    assert (tmp_path / "log.sqlite").stat().st_size > 0
+    assert stat.S_IMODE(audit.stat().st_mode) == 0o600
     assert "Cancel" not in printed  # as uvicorn says when its patience with a listener ends
     assert "Traceback" not in printed
-
-
-def test_the_log_of_a_service_has_a_line_when_the_audit_log_fails_and_one_when_it_is_back(
-    running: Running, tmp_path: Path
-) -> None:
-    """Of ten answers that are refused the first is said, and of ten that are given again; a new log is its owner's."""
-    asked, audit = {"area": "n5", "type": "fire", "busy": []}, tmp_path / "log.sqlite"
-
-    def statuses() -> set[int]:
-        return {running.ask("POST", "/v1/decisions", asked)[0] for _ in range(10)}
-
-    assert statuses() == {200}
-    audit.rename(tmp_path / "away.sqlite")
-    assert statuses() == {503}
-    (tmp_path / "away.sqlite").rename(audit)
-    assert statuses() == {200}
-    running.process.send_signal(signal.SIGTERM)
-    printed = running.process.communicate(timeout=60)[0]
-    assert printed.count("no decision is answered until the audit log can be written again: audit log") == 1, printed
-    assert printed.count("moved or removed") == 1
-    assert printed.count("the audit log is written again, and decisions are answered") == 1
-    assert stat.S_IMODE(audit.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(
@@ -205,6 +148,13 @@ def in_thread(policy_folder: Path, **settings: Any) -> Iterator[int]:
         thread.join(60)
 
 
+@pytest.fixture(scope="module")
+def port(policy_folder: Path) -> Iterator[int]:
+    """The port of a service with the usual limits."""
+    with in_thread(policy_folder) as port:
+        yield port
+
+
 def test_clients_that_send_no_request_are_sent_away(policy_folder: Path) -> None:
     """A connection that sends half of its headers, or nothing, is closed after the time for a request."""
     with in_thread(policy_folder, body_seconds=0.3) as port:
@@ -257,15 +207,14 @@ def test_a_connection_lives_no_longer_than_its_requests(policy_folder: Path, mon
                 assert seconds_until_closed(client, drip=drip) < 10.0, sent
 
 
-def test_headers_without_an_end_are_given_up(policy_folder: Path) -> None:
+def test_headers_without_an_end_are_given_up(port: int) -> None:
     """A header of megabytes ends the connection long before all of it came; one of 20 kB is fine."""
-    with in_thread(policy_folder) as port:
-        with socket.create_connection(("127.0.0.1", port), 5) as client:
-            client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 20_000 + b"\r\n\r\n")
-            assert client.recv(100).startswith(b"HTTP/1.1 200")
-        with socket.create_connection(("127.0.0.1", port), 5) as client:
-            client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ")
-            assert seconds_until_closed(client, drip=b"a" * 100_000) < 5.0  # and not after the time for headers
+    with socket.create_connection(("127.0.0.1", port), 5) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 20_000 + b"\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 200")
+    with socket.create_connection(("127.0.0.1", port), 5) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ")
+        assert seconds_until_closed(client, drip=b"a" * 100_000) < 5.0  # and not after the time for headers
 
 
 def test_one_address_leaves_connections_for_others(policy_folder: Path) -> None:
@@ -293,6 +242,8 @@ def test_who_does_not_read_is_sent_away(policy_folder: Path, monkeypatch: pytest
         client.sendall(b"GET /v1/board/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
         used = http.client.HTTPConnection("localhost", port, timeout=5)
         headers = {"Content-Type": "application/json"}
+        units = ("E01", "E02", "E03", "E04", "T01", "T02")
+        every = json.dumps({"units": {unit: {"status": "busy"} for unit in units}})
 
         def listeners() -> str:
             used.request("GET", "/metrics")
@@ -303,36 +254,34 @@ def test_who_does_not_read_is_sent_away(policy_folder: Path, monkeypatch: pytest
             time.sleep(0.01)
         changes = 0
         while listeners() == "1.0" and time.monotonic() < until + 30.0:
-            for _ in range(200):
-                used.request("PUT", "/v1/units/E01", b'{"status": "busy"}', headers)
+            for _ in range(50):
+                used.request("PUT", "/v1/board", every, headers)  # each change tells all of them
                 assert used.getresponse().read()
-            changes += 200
+            changes += 50
         assert listeners() == "0.0", changes
         used.close()
 
 
-def test_a_load_balancer_can_ask_whether_it_is_well(policy_folder: Path) -> None:
+def test_a_load_balancer_can_ask_whether_it_is_well(port: int) -> None:
     """HEAD gives the headers alone, and HTTP/1.0 needs no Host; whatever else is asked for does."""
-    with in_thread(policy_folder) as port:
-        for path, status in (("/health", 200), ("/ready", 200), ("/", 200), ("/v1/board", 405)):
-            used = http.client.HTTPConnection("localhost", port, timeout=5)
-            used.request("HEAD", path)
-            answer = used.getresponse()
-            assert (answer.status, answer.read()) == (status, b"")
-            used.close()
-        for path, word in ((b"/health", b"200"), (b"/ready", b"200"), (b"/v1/board", b"403")):
-            with socket.create_connection(("127.0.0.1", port), 5) as client:
-                client.sendall(b"GET " + path + b" HTTP/1.0\r\n\r\n")
-                assert client.recv(100).split()[1] == word
-
-
-def test_a_body_of_megabytes_gets_its_answer(policy_folder: Path) -> None:
-    """A client that sends far too much sees 413, and no broken connection."""
-    with in_thread(policy_folder) as port:
-        used = http.client.HTTPConnection("localhost", port, timeout=10)
-        used.request("POST", "/v1/decisions", b" " * 10_000_000, {"Content-Type": "application/json"})
-        assert used.getresponse().status == 413
+    for path, status in (("/health", 200), ("/ready", 200), ("/", 200), ("/v1/board", 405)):
+        used = http.client.HTTPConnection("localhost", port, timeout=5)
+        used.request("HEAD", path)
+        answer = used.getresponse()
+        assert (answer.status, answer.read()) == (status, b"")
         used.close()
+    for path, word in ((b"/health", b"200"), (b"/ready", b"200"), (b"/v1/board", b"403")):
+        with socket.create_connection(("127.0.0.1", port), 5) as client:
+            client.sendall(b"GET " + path + b" HTTP/1.0\r\n\r\n")
+            assert client.recv(100).split()[1] == word
+
+
+def test_a_body_of_megabytes_gets_its_answer(port: int) -> None:
+    """A client that sends far too much sees 413, and no broken connection."""
+    used = http.client.HTTPConnection("localhost", port, timeout=10)
+    used.request("POST", "/v1/decisions", b" " * 10_000_000, {"Content-Type": "application/json"})
+    assert used.getresponse().status == 413
+    used.close()
 
 
 def test_a_port_in_use_is_said_first(policy_folder: Path, tmp_path: Path, capsys: Any) -> None:

@@ -5,12 +5,12 @@ import re
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
-from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.markup import Markup
+from tests.study.results import made
 
 from runcard.study.experiment import Experiment, experiment_named, experiments
 from runcard.study.report import FLAR_NOTE, shade_of, write_study_report
@@ -37,18 +37,6 @@ class Page(Markup):
         return [row for row in self.rows[labels.index(f"{name}-caption")] if any(tag == "td" for tag, _, _ in row)]
 
 
-def made(experiment: Experiment, *, num_graphs: int = 150, seed: int = 7) -> ExperimentResult:
-    """A result with made-up numbers, in which most policies are late somewhat less often than closest-first."""
-    combinations = product(experiment.settings, range(num_graphs), experiment.shared_delays, experiment.policies)
-    keys = [(one.side, one.trucks, one.load, one.gamma, *rest) for one, *rest in combinations]
-    names = ("side", "trucks", "load", "gamma", "graph", "shared_delay", "policy")
-    rows = dict(zip(names, map(np.array, zip(*keys, strict=True)), strict=True))
-    spread = np.random.default_rng(seed).random(len(keys))
-    rows["late_fraction"] = np.where(rows["policy"] == "closest-first", 0.2, 0.16 + 0.04 * spread)
-    rows["seconds"] = 0.001 + spread
-    return ExperimentResult(experiment=experiment, seed=seed, rows=rows)
-
-
 def small(experiment: Experiment) -> Experiment:
     """An experiment of at most two values of each setting."""
     shorter = {name: getattr(experiment, name)[:2] for name in ("sides", "trucks", "loads", "gammas")}
@@ -67,15 +55,31 @@ def table3() -> ExperimentResult:
 
 
 @pytest.fixture(scope="module")
+def table3_page(table3: ExperimentResult, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The report on Table 3."""
+    return page_of(tmp_path_factory.mktemp("table3"), table3)
+
+
+@pytest.fixture(scope="module")
 def everything() -> list[ExperimentResult]:
     """Every experiment, made small, with made-up numbers."""
     return [made(small(one), num_graphs=3) for one in experiments()]
 
 
 @pytest.fixture(scope="module")
-def whole(everything: list[ExperimentResult], tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """The report on every experiment."""
-    return page_of(tmp_path_factory.mktemp("report"), *everything)
+def whole_text(everything: list[ExperimentResult], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The text of the report on every experiment: two of one day are the same file, and there is no other file."""
+    folder = tmp_path_factory.mktemp("report")
+    first, again = (write_study_report(folder / "report.html", everything, today=DAY).read_bytes() for _ in range(2))
+    assert first == again
+    assert [path.name for path in folder.iterdir()] == ["report.html"]
+    return first.decode()
+
+
+@pytest.fixture(scope="module")
+def whole(whole_text: str) -> Page:
+    """The same, read."""
+    return Page(whole_text)
 
 
 def test_the_page_is_well_nested_and_has_every_experiment(whole: Page) -> None:
@@ -95,32 +99,28 @@ def test_each_experiment_is_a_table_or_a_figure(whole: Page, everything: list[Ex
 
 
 def test_ids_are_unique_and_every_link_leads_somewhere(whole: Page) -> None:
-    """The contents, the captions and the parts of figures find what they name."""
+    """The contents, the captions and the parts of figures find what they name, and heads say what they head."""
     ids = [attrs["id"] for _, attrs in whole.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     targets = {attrs["href"] for _, attrs in whole.tags if "href" in attrs}
     targets |= {f"#{attrs['aria-labelledby']}" for _, attrs in whole.tags if "aria-labelledby" in attrs}
     assert targets <= {f"#{one}" for one in ids}
+    assert {attrs.get("scope") for tag, attrs in whole.tags if tag == "th"} == {"row", "col", "rowgroup", "colgroup"}
 
 
-@pytest.mark.slow
-def test_nothing_comes_from_elsewhere(everything: list[ExperimentResult], tmp_path: Path) -> None:
+def test_nothing_comes_from_elsewhere(whole: Page, whole_text: str) -> None:
     """No script, no style sheet, no picture and no font is fetched, from a network or a file."""
-    path = write_study_report(tmp_path / "report.html", everything, today=DAY)
-    text = path.read_text("utf-8")
-    page = Page(text)
-    assert not {"script", "link", "img", "iframe", "object", "embed"} & {tag for tag, _ in page.tags}
-    for _, attrs in page.tags:
+    assert not {"script", "link", "img", "iframe", "object", "embed"} & whole.names
+    for _, attrs in whole.tags:
         assert not {"src", "srcset", "data"} & attrs.keys()
         links = [value for name, value in attrs.items() if name.endswith("href")]
         assert all(link.startswith("#") for link in links)
-    assert not re.search(r"@import|url\((?!#)", text)
-    assert [path] == list(tmp_path.iterdir())
+    assert not re.search(r"@import|url\((?!#)", whole_text)
 
 
-def test_the_whole_of_the_papers_table_is_shown(table3: ExperimentResult, tmp_path: Path) -> None:
+def test_the_whole_of_the_papers_table_is_shown(table3: ExperimentResult, table3_page: Page) -> None:
     """Every number of the CSV stands in the cell of its row and column, as does ours with its standard error."""
-    rows = page_of(tmp_path, table3).numbers("table3")
+    rows = table3_page.numbers("table3")
     known = list(read_paper("table3_mean_performance.csv").values())
     assert len(rows) == len(known) == 20
     for row, printed in zip(rows, known, strict=True):
@@ -134,36 +134,24 @@ def test_the_whole_of_the_papers_table_is_shown(table3: ExperimentResult, tmp_pa
     assert f"± {first.error:.2f}" in rows[0][2][2]
 
 
-def test_rows_are_grouped_by_all_settings_but_the_last(table3: ExperimentResult, tmp_path: Path) -> None:
+def test_rows_are_grouped_by_all_settings_but_the_last(table3_page: Page) -> None:
     """Table 3 has a group for each number of trucks, and in each a row for each load."""
-    page = page_of(tmp_path, table3)
-    heads = [row[0][2] for row in page.numbers("table3")]
+    heads = [row[0][2] for row in table3_page.numbers("table3")]
     assert heads == ["0.02", "0.04", "0.1", "0.4", "0.6"] * 4
-    groups = [row[0][2] for table in page.rows for row in table if len(row) == 1 and row[0][0] == "th"]
+    groups = [row[0][2] for table in table3_page.rows for row in table if len(row) == 1 and row[0][0] == "th"]
     assert groups == ["3 trucks", "4 trucks", "5 trucks", "6 trucks"]
 
 
-def test_every_head_says_what_it_is_the_head_of(whole: Page) -> None:
-    """Each <th> has a scope."""
-    scopes = {attrs.get("scope") for tag, attrs in whole.tags if tag == "th"}
-    assert scopes == {"row", "col", "rowgroup", "colgroup"}
-
-
-@pytest.mark.parametrize(
-    ("off", "shade"),
-    [
-        (None, ""), (0.0, "near"), (-2.0, "near"), (2.01, "fair"), (-3.0, "fair"), (3.01, "far"), (4.0, "far"),
-        (-4.01, "apart"), (171.0, "apart"),
-    ],
-)  # fmt: skip
-def test_shades_follow_the_standard_errors(off: float | None, shade: str) -> None:
+def test_shades_follow_the_standard_errors() -> None:
     """Up to 2, 3 and 4 on either side, and beyond; none where there is nothing to compare."""
-    assert shade_of(off) == shade
+    off = (None, 0.0, -2.0, 2.01, -3.0, 3.01, 4.0, -4.01, 171.0)
+    shades = ["", "near", "near", "fair", "fair", "far", "far", "apart", "apart"]
+    assert [shade_of(one) for one in off] == shades
 
 
-def test_each_cell_has_the_colour_and_the_number_of_its_distance(table3: ExperimentResult, tmp_path: Path) -> None:
+def test_each_cell_has_the_colour_and_the_number_of_its_distance(table3: ExperimentResult, table3_page: Page) -> None:
     """The colour of a cell is never the only sign: the standard errors stand in it."""
-    rows = page_of(tmp_path, table3).numbers("table3")
+    rows = table3_page.numbers("table3")
     shown = [cell for row in rows for cell in row[1:]]
     by_half = list(zip(table3.lines[::2], table3.lines[1::2], strict=True))
     cells = [cell for pair in by_half for line in pair for cell in line.cells]
@@ -179,38 +167,32 @@ def test_each_cell_has_the_colour_and_the_number_of_its_distance(table3: Experim
     assert "apart" in found
 
 
-def test_the_late_fraction_is_shown_without_colour_and_with_the_reason(
-    table3: ExperimentResult, tmp_path: Path
-) -> None:
+def test_the_late_fraction_is_shown_without_colour_and_with_the_reason(table3_page: Page, tmp_path: Path) -> None:
     """The paper's FLAR stands there, uncoloured, and a footnote says why; without it there is no footnote."""
-    page = page_of(tmp_path, table3)
-    late = page.numbers("table3")[0][1]
+    late = table3_page.numbers("table3")[0][1]
     assert "paper 0.39" in late[2].replace("  ", " ")
     assert not SHADES & set(late[1].split())
-    assert FLAR_NOTE in page.words
-    assert "CF late†" in page.words.replace("\n", "")
+    assert FLAR_NOTE in table3_page.words
+    assert "CF late†" in table3_page.words.replace("\n", "")
     other = page_of(tmp_path, made(small(experiment_named("appendix-load-01")), num_graphs=3))
     assert FLAR_NOTE not in other.words
     assert "CF late†" not in other.words
 
 
-def test_our_columns_are_marked(table3: ExperimentResult, tmp_path: Path) -> None:
+def test_our_columns_are_marked(table3_page: Page) -> None:
     """The head and every cell of a policy that the paper does not have are marked, and no others."""
-    page = page_of(tmp_path, table3)
     heads = [
-        cell for table in page.rows for row in table for cell in row if cell[2].removesuffix(" ours") in HEADS.values()
+        cell
+        for table in table3_page.rows
+        for row in table
+        for cell in row
+        if cell[2].removesuffix(" ours") in HEADS.values()
     ]
     ours = {HEADS[policy] for policy in OURS}
     assert {text for _, classes, text in heads if "ours" in classes.split()} == {f"{head} ours" for head in ours}
-    for row in page.numbers("table3"):
-        assert [place for place, (_, classes, _) in enumerate(row) if "ours" in classes.split()] == [
-            5,
-            6,
-            7,
-            12,
-            13,
-            14,
-        ]
+    for row in table3_page.numbers("table3"):
+        places = [place for place, (_, classes, _) in enumerate(row) if "ours" in classes.split()]
+        assert places == [5, 6, 7, 12, 13, 14]
 
 
 def test_one_graph_has_no_standard_error(tmp_path: Path) -> None:
@@ -236,11 +218,11 @@ def test_the_range_of_the_papers_second_table_has_one_decimal(tmp_path: Path) ->
     assert "Without correlation" not in page.words
 
 
-def test_few_graphs_come_with_a_warning(table3: ExperimentResult, tmp_path: Path) -> None:
+def test_few_graphs_come_with_a_warning(table3_page: Page, tmp_path: Path) -> None:
     """Standard errors from a handful of graphs say little; those from 150 need no warning."""
     few = made(small(experiment_named("table3")), num_graphs=5)
     assert "With so few graphs" in page_of(tmp_path, few).words
-    assert "With so few graphs" not in page_of(tmp_path, table3).words
+    assert "With so few graphs" not in table3_page.words
 
 
 def test_settings_say_how_many_graphs_there_are(table3: ExperimentResult, tmp_path: Path) -> None:
@@ -253,17 +235,21 @@ def test_settings_say_how_many_graphs_there_are(table3: ExperimentResult, tmp_pa
     assert (first["Seed"], first["Shared delays (q)"]) == ("7", "0, 1")
 
 
-def test_late_fractions_that_are_not_certain_are_counted(table3: ExperimentResult, tmp_path: Path) -> None:
+def test_late_fractions_that_are_not_certain_are_counted(
+    table3: ExperimentResult, table3_page: Page, tmp_path: Path
+) -> None:
     """A result with open rows says how many."""
     rows = table3.rows | {"converged": np.arange(len(table3.rows["side"])) >= 2}
     page = page_of(tmp_path, replace(table3, rows=rows))
     assert "Not proven as closely as it should be: 2 late fractions." in page.words
-    assert "Not proven" not in page_of(tmp_path, table3).words
+    assert "Not proven" not in table3_page.words
 
 
-def test_the_summary_says_how_well_it_agrees(table3: ExperimentResult, whole: Page, tmp_path: Path) -> None:
+def test_the_summary_says_how_well_it_agrees(
+    table3: ExperimentResult, table3_page: Page, whole: Page, tmp_path: Path
+) -> None:
     """In words, for one experiment and for all; a figure alone has nothing to agree with."""
-    assert agreement_of([table3]).words in page_of(tmp_path, table3).words
+    assert agreement_of([table3]).words in table3_page.words
     assert agreement_of([table3, table3]).num_cells == 2 * agreement_of([table3]).num_cells > 0
     assert "9 tables and 6 figures" in whole.words
     figure = page_of(tmp_path, made(small(experiment_named("figure-load")), num_graphs=2))
@@ -297,11 +283,3 @@ def test_the_end_says_what_it_was_made_with(
     assert str(tmp_path) not in text
     assert facts["Platform"].startswith("Linux on x86_64, ")
     assert "of-a-host" not in text
-
-
-@pytest.mark.slow
-def test_the_same_results_give_the_same_bytes(everything: list[ExperimentResult], tmp_path: Path) -> None:
-    """Two reports of one day are the same file."""
-    paths = [write_study_report(tmp_path / f"{number}.html", everything, today=DAY) for number in range(2)]
-    for one, other in pairwise(paths):
-        assert one.read_bytes() == other.read_bytes()

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from runcard.study.experiment import IGNORING, Experiment
-from runcard.study.tables import OURS, Agreement, Cell, ExperimentResult, agreement_of, gap, improvement, read_paper
+from runcard.study.tables import (
+    OURS,
+    Agreement,
+    ExperimentResult,
+    TableNumber,
+    agreement_of,
+    gap,
+    improvement,
+    read_paper,
+)
 
 LATE = {
     "closest-first": [0.10, 0.20, 0.40],
@@ -69,7 +78,7 @@ def test_agreement_counts_cells() -> None:
     """Cells with a number of the paper are counted by how far they are off."""
     line = table_of(experiment("gap", "table4_optimality_gap.csv", *LATE), rows_of(LATE)).lines[0]
     offs = (0.5, -2.9, 3.5, -4.5)
-    cells = (*(Cell(column="c", value=0.0, off=off) for off in offs), Cell(column="d", value=0.0))
+    cells = (*(TableNumber(column="c", value=0.0, off=off) for off in offs), TableNumber(column="d", value=0.0))
     one = experiment("gap", None, *LATE)
     found = agreement_of([Mock(lines=(line._replace(cells=cells),))])
     assert found == Agreement(num_cells=4, within_3=2, within_4=3, farthest=4.5)

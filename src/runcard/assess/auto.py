@@ -74,7 +74,7 @@ def solved_city(
             problems[kind] = with_rates_of(known[kind], seen)
         elif kind in city.kinds or not exact:
             steps = effort.steps if len(cities) == 1 else NamedSteps(effort.steps, kind)
-            problems[kind] = city_problem(seen, arrivals=exact or _asks_for_last(seen), steps=steps)
+            problems[kind] = city_problem(seen, arrivals=exact or _asks_for_others(seen), steps=steps)
     if not exact:
         return _simulated(city, cities, names, problems, effort, with_shares=with_shares)
     plans: dict[str, Plan] = {}
@@ -103,10 +103,10 @@ def with_team_shares(found: Assessment, effort: Effort) -> Assessment:
     return replace(found, shares=tuple(shares))
 
 
-def _asks_for_last(city: City) -> bool:
-    """Whether a standard, or one of several rules of a city without any, is about the last of several units."""
+def _asks_for_others(city: City) -> bool:
+    """Whether a standard, or one of several rules of a city without any, is about another unit than the first."""
     several = not city.plain or len(city.standards) > 1
-    return several and any(1 < one.arrivals == one.trucks for one in city.standards)
+    return several and any(standard.arrivals > 1 for standard in city.standards)
 
 
 def incidents_for(problems: Mapping[str, DispatchProblem]) -> int:

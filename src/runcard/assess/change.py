@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from runcard.assess.outcome import FleetOutcome, larger_by, weighted
+from runcard.assess.outcome import FleetOutcome, Outcome, larger_by, weighted
+from runcard.assess.why import WhyMissed
 from runcard.city.model import City, Standard
+from runcard.city.periods import ALWAYS
 from runcard.interval import Interval
 
 NOTHING: Final = Interval(0.0, 0.0, 0.0, proven=True)
@@ -49,7 +51,7 @@ class StandardChange:
     missed: Change | None
     """None if there are no incidents of the type."""
     minutes: Change | None = None
-    """The mean time of the arrival that it is about, if that is the first or the last, at incidents of its type."""
+    """The mean time of the arrival that it is about, at incidents of its type."""
 
     def document(self) -> dict[str, Any]:
         """The same as plain values, ready for JSON."""
@@ -64,10 +66,29 @@ class FleetChange:
     before: FleetOutcome
     after: FleetOutcome
 
+    @property
+    def changed(self) -> bool:
+        """Whether anything changes for the units of this kind."""
+        return self.before is not self.after
+
+    @property
+    def exact(self) -> bool:
+        """Whether numbers are calculated; else they are simulated."""
+        return self.before.exact is not None
+
+    @property
+    def proven(self) -> bool:
+        """Whether the intervals of what is calculated are proven; else they are estimated."""
+        return self.before.missed.proven and self.after.missed.proven
+
+    @property
+    def converged(self) -> bool:
+        """Whether all was solved to the tolerance."""
+        return self.before.converged and self.after.converged
+
     def of(self, which: str) -> Change | None:
         """The change of some minutes, by their name in `FleetOutcome.minutes`."""
-        ends = (of.minutes.get(which) for of in (self.before, self.after))
-        return change_of(*ends, same=self.before is self.after)
+        return change_of(*(of.minutes.get(which) for of in (self.before, self.after)), same=not self.changed)
 
     @property
     def name(self) -> str:
@@ -77,7 +98,7 @@ class FleetChange:
     @property
     def missed(self) -> Change:
         """The weighted sum of missed standards per incident; the late fraction in a plain city."""
-        return _known(change_of(self.before.missed, self.after.missed, same=self.before is self.after))
+        return _known(change_of(self.before.missed, self.after.missed, same=not self.changed))
 
     @property
     def first_minutes(self) -> Change:
@@ -92,17 +113,14 @@ class FleetChange:
     @property
     def standards(self) -> tuple[StandardChange, ...]:
         """How often each standard is missed."""
-        same = self.before is self.after
         if not self.before.standards:
             standard = self.before.city.standards[0]
-            last = standard.arrivals == standard.trucks
-            minutes = "first_mean" if standard.arrivals == 1 else "last_mean" if last else ""
-            return (StandardChange(standard, self.missed, self.of(minutes)),)
+            return (StandardChange(standard, self.missed, self.of(f"{standard.arrival}_mean")),)
         return tuple(
             StandardChange(
                 old.standard,
-                change_of(old.missed, new.missed, same=same),
-                change_of(old.mean_minutes, new.mean_minutes, same=same),
+                change_of(old.missed, new.missed, same=not self.changed),
+                change_of(old.mean_minutes, new.mean_minutes, same=not self.changed),
             )
             for old, new in zip(self.before.standards, self.after.standards, strict=True)
         )
@@ -153,6 +171,13 @@ class Difference:
         return _sum_of([((days * rates[0], days * rates[1]), change.missed) for rates, change in pairs])
 
     @property
+    def why_missed(self) -> tuple[WhyMissed, WhyMissed] | None:
+        """The parts of what is missed before and after, of all kinds together; None where they are not known."""
+        before = _of_all(self.before, {kind: change.before for kind, change in self.kinds.items()})
+        after = _of_all(self.after, {kind: change.after for kind, change in self.kinds.items()})
+        return None if before is None or after is None else (before, after)
+
+    @property
     def first_minutes(self) -> Change:
         """The mean time until the first unit of a kind is there, over all kinds that incidents need before."""
         total = sum(before for before, _ in self._rates)
@@ -170,6 +195,11 @@ class Difference:
         """The incidents a day that need each kind, before and after."""
         ends = ((change.before.city, change.after.city) for change in self.kinds.values())
         return [(before.incidents_per_day, after.incidents_per_day) for before, after in ends]
+
+
+def _of_all(city: City, fleets: Mapping[str, FleetOutcome]) -> WhyMissed | None:
+    """Why standards are missed by all kinds together."""
+    return Outcome(name="", city=city, periods={ALWAYS.name: fleets}).why_missed
 
 
 def _sum_of(parts: Sequence[tuple[tuple[float, ...], Change]]) -> Change:

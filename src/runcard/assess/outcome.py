@@ -71,7 +71,7 @@ class StandardOutcome:
     standard: Standard
     missed: Interval | None = None
     mean_minutes: Interval | None = None
-    """Until the arrival that it is about, if that is the first or the last, at incidents of its type."""
+    """Until the arrival that it is about, at incidents of its type."""
 
     @property
     def minutes(self) -> float | None:

@@ -168,6 +168,17 @@ class Unit:
     extra: Extra = field(default=(), compare=False)
 
 
+FIRST: Final = "first"
+LAST: Final = "last"
+MIDDLE: Final = "arrival "
+"""What arrivals are called: one that is neither the first nor the last has its number behind it."""
+
+
+def arrival_name(number: int, trucks: int) -> str:
+    """What the arrival of the so many-th of some trucks is called."""
+    return FIRST if number == 1 else LAST if number == trucks else f"{MIDDLE}{number}"
+
+
 @dataclass(frozen=True, slots=True)
 class Standard:
     """What counts for one type of incident and one kind: of the `trucks` that go, so many are there by the target.
@@ -190,6 +201,11 @@ class Standard:
     def rule(self) -> str:
         """When it is met, in words: 1 of 2 in 6 min."""
         return f"{self.arrivals} of {self.trucks} in {self.target_minutes:g} min"
+
+    @property
+    def arrival(self) -> str:
+        """What the arrival is called that it is about: "first", "last", or "arrival 2"."""
+        return arrival_name(self.arrivals, self.trucks)
 
     def document(self) -> dict[str, str | int | float]:
         """What tells it from others, as plain values, ready for JSON."""

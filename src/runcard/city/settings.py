@@ -1,6 +1,7 @@
-"""`city.toml`, the settings of a city folder: its keys, and settings to and from TOML text.
+"""`city.toml`, the settings of a city folder, to and from TOML text.
 
-Inside the program the keys of a section carry its name: `driving.model`.
+Its keys are the fields of `City` (`model.py`) and of its sections (`parts.py`) that have a condition. Inside the
+program the keys of a section carry its name: `driving.model`.
 """
 
 import json

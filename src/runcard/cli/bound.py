@@ -3,7 +3,17 @@
 from dataclasses import replace
 from typing import Annotated
 
-from runcard.cli.parameters import AsJson, CityFolder, Seed, Threads, option, whole_option, words_of
+from runcard.cli.parameters import (
+    AsJson,
+    CityFolder,
+    KindOrAll,
+    Seed,
+    Threads,
+    option,
+    read_kind,
+    whole_option,
+    words_of,
+)
 
 
 def bound(
@@ -23,44 +33,36 @@ def bound(
     steps: Annotated[int, whole_option("Steps of the search for the best bound.", least=1, most=10**6)] = 300,
     incidents: Annotated[int, whole_option("Incidents to simulate for each policy.", least=100, most=10**8)] = 200_000,
     seed: Seed = 1,
-    kind: Annotated[
-        str | None, option("KIND", "Only this kind of units; all kinds, and their sum, if left out.")
-    ] = None,
+    kind: KindOrAll = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove how well any policy can do, in a city of any size.
+    """Find what no policy can be below, in a city of any size.
 
     Shows a lower bound on the late fraction that holds for every policy which sends as many units as an incident asks
     for, what policies reach in a simulation, and so how far from the best possible each of them is at most.
     """
+    from runcard.assess.auto import Effort
     from runcard.assess.policy_choice import best_policy, policy_choices
-    from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_bound import print_bound
-    from runcard.cli.terminal import print_json
-    from runcard.outputs.bound import BoundEffort, bound_city
+    from runcard.cli.terminal import print_care, print_json
+    from runcard.outputs.bound import bound_city
+    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(threads=threads)
     choices = None if policies is None else policy_choices(words_of(policies), options)
-    given = read_city(city)
-    given = given if kind is None else given.of_kind(kind)
+    given = read_kind(city, kind)
     if choices is None:
         best = best_policy(*map(given.of_kind, given.kinds), exact=False)
         choices = policy_choices(["closest-first", best], options)
     with ShownSteps(given.objective) as report:
-        effort = BoundEffort(
-            neighbourhood=neighbourhood,
-            num_steps=steps,
-            incidents=incidents,
-            seed=seed,
-            options=replace(options, progress=report.bounds),
-            steps=report,
-            bounded=report.bounded,
-        )
-        found = bound_city(given, choices, effort)
+        watched = replace(options, progress=report.bounds)
+        effort = Effort(incidents=incidents, seed=seed, options=watched, steps=report)
+        found = bound_city(given, choices, effort, neighbourhood=neighbourhood, num_steps=steps, bounded=report.bounded)
     if as_json:
         print_json(found.document())
     else:
-        print_bound(given, found, choices)
+        print_care(fit_faults(read_fit(city)))
+        print_bound(given, found)

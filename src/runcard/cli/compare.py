@@ -11,6 +11,7 @@ from runcard.cli.parameters import (
     CityFolder,
     Device,
     Horizon,
+    KindOrAll,
     Threads,
     Tolerance,
     option,
@@ -42,9 +43,7 @@ def compare(
         Path | None,
         path_option("FILE", "With --weights: draw late fraction against minutes, as .svg, .png or .pdf."),
     ] = None,
-    kind: Annotated[
-        str | None, option("KIND", "Only this kind of units; all kinds, and their sum, if left out.")
-    ] = None,
+    kind: KindOrAll = None,
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,
@@ -63,9 +62,10 @@ def compare(
     from runcard.city.model import Objective
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_comparison import print_assessment, print_weights
-    from runcard.cli.terminal import make_console, print_json
+    from runcard.cli.terminal import make_console, print_care, print_json
     from runcard.outputs.curve import draw_curve
-    from runcard.outputs.weights import compare_weights
+    from runcard.outputs.fit_file import fit_faults, read_fit
+    from runcard.outputs.weights import compare_weights, failed_weights, weights_document
     from runcard.page.picture import check_picture_file
     from runcard.policy.solve_options import SolveOptions
 
@@ -93,23 +93,25 @@ def compare(
             default = WEEK_POLICIES if given.has_periods else DEFAULT_POLICIES
             asked = default if names is None else names
             found = assess_exactly(given, asked, replace(options, progress=report.bounds), steps=report)
-        document, failed = found.document, found.failed
+        document, failed = found.document(), found.failed
     else:
         with ShownSteps(Objective("late+minutes")) as report:
             watched = replace(options, progress=report.bounds)
             curves = compare_weights(given, numbers, ["optimal"] if names is None else names, watched, steps=report)
         if curve is not None:
             draw_curve(curves, curve)
-        document, failed = curves.document, curves.failed
+        document, failed = weights_document(given, curves), failed_weights(curves)
     if as_json:
-        print_json(document())
-    elif numbers is None:
-        print_assessment(found)
+        print_json(document)
     else:
-        print_weights(curves)
-        if given.has_periods:
-            make_console().print("Rates are the means of the week, not those of its periods.")
-        if curve is not None:
-            make_console().print(f"Wrote {curve}", soft_wrap=True)
+        print_care(fit_faults(read_fit(city)))
+        if numbers is None:
+            print_assessment(found)
+        else:
+            print_weights(curves)
+            if given.has_periods:
+                make_console().print("Rates are the means of the week, not those of its periods.")
+            if curve is not None:
+                make_console().print(f"Wrote {curve}", soft_wrap=True)
     if failed:
         raise NotConvergedError(f"{given.name}: not converged: {', '.join(failed)}; the intervals still hold")

@@ -1,28 +1,24 @@
 """Plans, or weights of a minute, side by side, for the terminal; the best of each column stands out."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from runcard.assess.assessment import Assessment
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import PolicyChoice
-from runcard.assess.tables import fewer_words, period_table, policy_cell, policy_table, standard_table, why_table
-from runcard.city.model import LATE
-from runcard.cli.terminal import make_console
-from runcard.outputs.weights import WeightComparison, WeightResult
-from runcard.plan.words import (
-    certainty,
-    city_line,
-    counted,
-    decimals_for,
-    in_decimals,
-    incidents_a_day,
-    objective_words,
-    outward,
+from runcard.assess.tables import (
+    arrival_table,
+    fewer_words,
+    optimum_lines,
+    period_table,
+    policy_table,
+    rule_table,
+    standard_table,
+    station_table,
+    why_table,
 )
-from runcard.table import BEST, Cell, Row, Table, visible
-
-EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
+from runcard.cli.terminal import make_console
+from runcard.outputs.weights import weight_of, weight_table
+from runcard.plan.words import certainty, city_line, incidents_a_day, kind_line
 
 
 def print_files(choices: Iterable[PolicyChoice]) -> None:
@@ -51,10 +47,9 @@ def print_assessment(found: Assessment) -> None:
     for kind in () if city.has_periods else city.kinds:
         of_kind = found.of_kind(kind)
         if not city.plain:
-            units, incidents = counted(of_kind.city.num_trucks, kind), incidents_a_day(of_kind.city.incidents_per_day)
-            console.print(f"{units}, {incidents} that need them, load {of_kind.city.load:.2g}", style="bold")
+            console.print(kind_line(of_kind.city, kind), style="bold")
         _print_kind(of_kind)
-    console.print(why_table(found))
+    console.print(why_table(city, {outcome.name: outcome.why_missed for outcome in found}))
 
 
 def _print_periods(found: Assessment) -> None:
@@ -85,15 +80,15 @@ def _print_kind(found: Assessment) -> None:
     console.print(station_table(found))
 
 
-def print_weights(comparison: WeightComparison) -> None:
+def print_weights(curves: Mapping[str, Assessment]) -> None:
     """Print the weights of each policy."""
     console = make_console()
-    console.print(city_line(replace(comparison.city, objective=LATE)), style="bold")
-    for policy, points in comparison.curves.items():
+    console.print(city_line(next(iter(curves.values())).city), style="bold")
+    for policy, found in curves.items():
         console.print()
         console.print(f"{policy} for late + weight × minutes:", style="bold")
-        console.print(weight_table(points, of_standards=not comparison.city.plain))
-        _print_arrivals([point.fleet for point in points], [f"{point.weight:g}" for point in points], "weight")
+        console.print(weight_table(found))
+        _print_arrivals(found.fleets, [f"{weight_of(outcome):g}" for outcome in found], "weight")
     console.print("Weight: how many late incidents a minute of mean response counts as. With 0 only late ones count.")
 
 
@@ -106,91 +101,3 @@ def _print_arrivals(
     else:
         make_console().print(f"Minutes until the first and the last {truck} are there:", style="bold")
         make_console().print(arrival_table(fleets, names, heading))
-
-
-def arrival_table(fleets: Sequence[FleetOutcome], names: Sequence[str], heading: str = "policy") -> Table:
-    """The mean and the 90th percentile of the first and the last arrival; the best of each column stands out."""
-    numbers = [
-        (
-            of.evaluation.mean_response_minutes or 0.0,
-            of.evaluation.p90_minutes["first"],
-            of.evaluation.last_minutes or 0.0,
-            of.evaluation.p90_minutes["last"],
-        )
-        for of in fleets
-    ]
-    best = [min(column) for column in zip(*numbers, strict=True)]
-    rows: list[Row] = []
-    for name, minutes in zip(names, numbers, strict=True):
-        cells = zip(minutes, best, strict=True)
-        rows.append([name, *(Cell(f"{mean:.2f}", BEST if mean == least else "") for mean, least in cells)])
-    return Table([heading, "first\nmean", "first\n90 %", "last\nmean", "last\n90 %"], rows)
-
-
-def optimum_lines(found: Assessment) -> list[str]:
-    """What the lower bound of the optimal policy proves, and how much each policy is above the best at most."""
-    objective, of_standards = found.city.objective, not found.city.plain
-    limit = f"{EVERY_POLICY} can be late less often than the lower end of optimal's interval."
-    if of_standards:
-        limit = f"{EVERY_POLICY} can miss fewer standards than the lower end of optimal's interval."
-    if objective != LATE:
-        limit = (
-            f"{EVERY_POLICY} can bring {objective_words(objective)} below the lower end of optimal's interval of it."
-        )
-    gaps = [(outcome, found.gap_to_optimum(outcome)) for outcome in found if not outcome.optimum]
-    words = [f"{outcome.name} {100.0 * gap:.2f} %" for outcome, gap in gaps if gap is not None]
-    what = "Late more often than" if objective == LATE and not of_standards else "Above"
-    return [limit, f"{what} the best possible, at most: {', '.join(words)}." if words else ""]
-
-
-def rule_table(found: Assessment) -> Table:
-    """The late fraction of each policy for the incidents of each rule."""
-    fleets = found.fleets
-    decimals = decimals_for(100.0 * late for fleet in fleets for late in fleet.late_by_rule.values())
-    rows: list[Row] = [
-        [
-            policy_cell(outcome.name, converged=not outcome.failed),
-            *(in_decimals(100.0 * late, decimals) for late in fleet.late_by_rule.values()),
-        ]
-        for outcome, fleet in zip(found, fleets, strict=True)
-    ]
-    return Table(["policy", *(rule.replace(" in ", "\nin ") for rule in fleets[0].late_by_rule)], rows)
-
-
-def station_table(found: Assessment) -> Table:
-    """The share of all trucks sent that comes from each station, and how busy its trucks are, for every policy."""
-    evaluations = [fleet.evaluation for fleet in found.fleets]
-    rows = [
-        [
-            station.station_id,
-            str(station.trucks),
-            *(f"{100.0 * of.dispatch_share[i]:6.2f}  {100.0 * of.busy_fractions[i]:6.2f}" for of in evaluations),
-        ]
-        for i, station in enumerate(found.city.stations)
-    ]
-    rows.append(["outside", "", *(f"{100.0 * of.outside_share:6.2f}  {'':6}" for of in evaluations)])
-    headings = ["station", "trucks", *(f"{visible(name)}\nsent %  busy %" for name in found.names)]
-    return Table(headings, rows, has_foot=True)
-
-
-def weight_table(points: Sequence[WeightResult], *, of_standards: bool = False) -> Table:
-    """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
-    decimals = decimals_for(100.0 * point.late_fraction for point in points)
-    finer = decimals_for((100.0 * point.more_late for point in points[1:]), significant=2)
-    sure = certainty(points[0].fleet.missed.proven)
-    columns = ("late\n%", f"{sure}\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
-    if of_standards:
-        columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
-    rows: list[Row] = [
-        (
-            policy_cell(f"{point.weight:g}", converged=point.fleet.converged),
-            in_decimals(100.0 * point.late_fraction, decimals),
-            outward(point.fleet.missed.low, point.fleet.missed.high, decimals + 1),
-            f"{point.mean_minutes:.3f}",
-            "" if point is points[0] else f"{round(100.0 * point.more_late, finer) + 0.0:.{finer}f}",
-            "" if point is points[0] else f"{round(point.minutes_saved, 3) + 0.0:.3f}",
-            f"{point.fleet.seconds:.3f}",
-        )
-        for point in points
-    ]
-    return Table(["weight", *columns], rows)

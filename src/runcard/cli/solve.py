@@ -36,9 +36,10 @@ def solve_city(
     from runcard.assess.steps import city_problem
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
-    from runcard.cli.terminal import make_console
+    from runcard.cli.terminal import make_console, print_care
     from runcard.errors import NotConvergedError
     from runcard.output_file import check_output_file, size_in_words
+    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.plan.plan import plan_of_periods, problems_of_periods
     from runcard.plan.words import bounds_words, city_line
     from runcard.policy.solve import check_size, has_values, solve_named
@@ -79,9 +80,11 @@ def solve_city(
             if note := policy_note(seen[kind], name):
                 lines.append(f"{kind}: {note}" if given.said(kind) else note)
     seconds = perf_counter() - began
-    plan_of_periods(given, solved).save(output)
+    faults = fit_faults(read_fit(city))
+    replace(plan_of_periods(given, solved), fit_faults=faults).save(output)
     console = make_console()
     console.print(city_line(given), style="bold")
+    print_care(faults)
     for line in lines:
         console.print(line, soft_wrap=True)
     counts = [policies[0].problem.num_states for policies in solved.values()]

@@ -10,6 +10,7 @@ from runcard.cli.parameters import (
     AsJson,
     CityFolder,
     Coordinates,
+    Kind,
     Node,
     moved_of,
     option,
@@ -24,7 +25,7 @@ def lateness(
     city: CityFolder,
     at: Node = None,
     at_xy: Coordinates = None,
-    kind: Annotated[str | None, option("KIND", "Only this kind of units.")] = None,
+    kind: Kind = None,
     incident_type: Annotated[str | None, option("TYPE", "Only incidents of this type.", "--type")] = None,
     top: Annotated[int, whole_option("Teams that the table shows; JSON has all of them.", least=1)] = 20,
     as_json: AsJson = False,
@@ -92,7 +93,7 @@ def decide(
     from runcard.city.periods import parse_time
     from runcard.cli.show_cards import print_card_answer
     from runcard.cli.show_teams import print_answer
-    from runcard.cli.terminal import print_json
+    from runcard.cli.terminal import print_care, print_json
     from runcard.errors import InputError
     from runcard.outputs.cards.answer import decide_by_cards
     from runcard.outputs.cards.csv_file import CARDS_ENDING, CardFile, read_cards
@@ -128,6 +129,7 @@ def decide(
         print_json(answer.whole_document())
     else:
         print_answer(answer)
+        print_care(source.fit_faults)
 
 
 _PART: Final = re.compile(r"(^|: )((?:type|class|time): expected)")

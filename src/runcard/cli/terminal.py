@@ -5,7 +5,8 @@ in them is shown, as \\x1b, and not sent: it could move the cursor, change the t
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -31,6 +32,23 @@ class PlainConsole(Console):
 def make_console(*, stderr: bool = False) -> Console:
     """A console for results, or for standard error."""
     return PlainConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=False)
+
+
+def print_care(faults: Sequence[str]) -> None:
+    """Print that the city of some numbers is badly fitted to its log, and how, if it is."""
+    from runcard.outputs.fit_file import care_line
+
+    if line := care_line(faults):
+        make_console().print(line, soft_wrap=True)
+
+
+def print_written(*paths: Path | None, more: str = "") -> None:
+    """Print which files and folders were written, those that there are, and of files how large they are."""
+    from runcard.output_file import size_in_words
+
+    for path in filter(None, paths):
+        size = f" ({size_in_words(path)})" if path.is_file() else ""
+        make_console().print(f"Wrote {path}{size}{more}", soft_wrap=True)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

@@ -15,10 +15,11 @@ from functools import partial
 import numpy as np
 
 from runcard.city.model import MINUTES_PER_DAY, City
+from runcard.city.parts import FIRST
 from runcard.mdp.arrays import Floats
 from runcard.mdp.fingerprint import source_of
 from runcard.mdp.objective import with_objective
-from runcard.mdp.problem import LAST_MINUTES, MINUTES, DispatchProblem, standard_measure
+from runcard.mdp.problem import MINUTES, DispatchProblem, standard_measure
 from runcard.response.table import response_table
 
 
@@ -46,9 +47,9 @@ def dispatch_problem(
     p90, found = {}, table.arrivals
     if found is not None:
         alone = max(city.trucks_for(point) for point in city.demand) == 1
-        measures[LAST_MINUTES] = table.mean_minutes if alone else found.last_minutes
-        errors[LAST_MINUTES] = table.minutes_error if alone else found.last_error
-        p90 = {which: found.p90(which) for which in ("first", "last")}
+        measures |= {name: table.mean_minutes if alone else mean for name, mean in found.means.items() if name != FIRST}
+        errors |= {name: table.minutes_error if alone else off for name, off in found.errors.items() if name != FIRST}
+        p90 = {which: found.p90(which) for which in found.means}
     cost, cost_error = table.p_late, table.late_error
     weights = _weights(city, len(table.missed))
     if len(weights) > 1 or (weights != 1.0).any():

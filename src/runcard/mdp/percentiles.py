@@ -25,9 +25,8 @@ Windows = Mapping[str, range]
 def expected_windows(problem: DispatchProblem, arrivals: Arrivals, teams: Sequence[int]) -> Windows:
     """The times around the percentiles of incidents that get these teams [J]; of the first only if none needs two."""
     shares, found = problem.incidents_per_day / problem.total_incidents_per_day, {}
-    curves = {"first": arrivals.first_later, "last": arrivals.last_later}
     for which in ("first", "last") if problem.trucks_needed.max() > 1 else ("first",):
-        curve = curves[which][:, list(teams), arrivals.column] @ shares
+        curve = arrivals.laters[which][:, list(teams), arrivals.column] @ shares
         place = int((curve > BEYOND).sum())
         last = len(arrivals.minutes)
         first = min(max(0, place - BELOW), last - 1)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from runcard.city.model import City, Standard
+from runcard.city.parts import FIRST
 from runcard.mdp.arrays import Flags, Floats
-from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE, DispatchProblem, standard_measure
+from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem, standard_measure
 
 
 class StandardTables(NamedTuple):
@@ -20,13 +21,13 @@ class StandardTables(NamedTuple):
 
     missed: Floats | None
     minutes: Floats | None
-    """The time of the arrival that it is about; None if that is neither the first nor the last, or not known."""
+    """The time of the arrival that it is about; None if that is not known."""
 
 
 class Rule(NamedTuple):
     """A standard, the chance [T, J] that a team misses it, and [J] the demand points that it is about.
 
-    `minutes` [T, J] are those of the arrival that it is about, if that is the first or the last and they are known.
+    `minutes` [T, J] are those of the arrival that it is about, if they are known.
     """
 
     standard: Standard
@@ -43,7 +44,8 @@ def rules_of(city: City, problem: DispatchProblem) -> list[Rule]:
     for standard in dict.fromkeys(alike.values()):
         here = np.array([standard in standards for standards in together])
         place = together[int(here.argmax())].index(standard) if here.any() else 0
-        found.append(Rule(standard, problem.missed(place), here, problem.measures.get(_arrival(standard))))
+        minutes = problem.measures.get(MINUTES if standard.arrival == FIRST else standard.arrival)
+        found.append(Rule(standard, problem.missed(place), here, minutes))
     return found
 
 
@@ -55,12 +57,6 @@ def standard_tables(city: City, problem: DispatchProblem) -> dict[Standard, Stan
         share = float(problem.incidents_per_day[here].sum() / problem.total_incidents_per_day)
         found[standard] = StandardTables(_scaled(missed, here, share), _scaled(minutes, here, share))
     return found
-
-
-def _arrival(standard: Standard) -> str:
-    """The measure with the minutes of the arrival that a standard is about; "" if there is none."""
-    last = standard.arrivals == standard.trucks
-    return MINUTES if standard.arrivals == 1 else LAST_MINUTES if last else ""
 
 
 def _scaled(table: Floats | None, here: Flags, share: float) -> Floats | None:

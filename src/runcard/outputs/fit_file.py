@@ -5,15 +5,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.city import City
+from runcard import output_file
+from runcard.city import City, files
+from runcard.city.files import refuse_occupied
 from runcard.plan.words import counted
 
 FIT_FILE: Final = "fit.json"
+PAGE_FILE: Final = "fit.html"
+REJECTED_FILE: Final = "rejected.csv"
 AGREEMENT: Final = "Does it agree with the log?"
 """The heading below which a view names the faults of a fit."""
+CARE: Final = "Read the numbers with care: the city was fitted to a log, and the fit is bad in"
 CHANGES: Final = " changes, and its work is off"
 WORK: Final = ("unit", "responses_per_day", "predicted_responses_per_day")
 FAULTS: Final = "The numbers of this city come from a log of the department. The fit is bad in these ways:"
+
+
+def write_fit(
+    folder: Path, city: City, document: Mapping[str, Any], page: str, rejected: str, *, overwrite: bool
+) -> None:
+    """Write a fitted city, its numbers, the page and the rejected rows, each file whole."""
+    if folder.is_dir():
+        refuse_occupied(folder, overwrite=overwrite)
+    for name in (FIT_FILE, PAGE_FILE, REJECTED_FILE):  # first: a kill must not leave those of the city before
+        (folder / name).unlink(missing_ok=True)
+    files.write_city(city, folder, overwrite=overwrite)
+    output_file.write_whole(folder / FIT_FILE, (json.dumps(document, indent=1) + "\n").encode())
+    output_file.write_whole(folder / PAGE_FILE, page.encode())
+    output_file.write_whole(folder / REJECTED_FILE, rejected.encode())
 
 
 def read_fit(folder: Path) -> dict[str, Any] | None:
@@ -47,10 +66,17 @@ def changed_faults(fit: Mapping[str, Any] | None, before: City, after: City) -> 
     )
 
 
+def care_line(faults: Sequence[str]) -> str:
+    """What a view says that has no room for all faults of a fit: how many there are, and the first; else empty."""
+    if not faults:
+        return ""
+    more = ", which fit.html lists" if len(faults) > 1 else ""
+    return f"{CARE} {counted(len(faults), 'way')}{more}. {faults[0]}"
+
+
 def care_words(faults: Sequence[str]) -> str:
     """What comes before all numbers of a badly fitted city, with what is wrong of units that change; else empty."""
     if not faults:
         return ""
-    ways = counted(len(faults), "way")
-    care = f"Read the numbers with care: the city was fitted to a log, and the fit is bad in {ways} (“{AGREEMENT}”)."
+    care = f"{CARE} {counted(len(faults), 'way')} (“{AGREEMENT}”)."
     return " ".join([care, *(fault for fault in faults if CHANGES in fault)])

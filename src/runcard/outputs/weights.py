@@ -6,7 +6,7 @@ fewer late incidents, along a convex curve (see `mdp/objective.py`); the heurist
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from runcard.assess.assessment import Assessment
@@ -14,79 +14,59 @@ from runcard.assess.exact import fleet_outcome
 from runcard.assess.outcome import FleetOutcome, Outcome
 from runcard.assess.policy_choice import names_file
 from runcard.assess.steps import NO_STEPS, Steps, city_problem
+from runcard.assess.tables import policy_cell
 from runcard.city.conditions import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.city.periods import ALWAYS
 from runcard.errors import InputError
 from runcard.mdp.memory import check_states
 from runcard.mdp.objective import with_objective
+from runcard.plan.words import certainty, decimals_for, in_decimals, outward
 from runcard.policy.solve import policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels
+from runcard.table import Row, Table
 
 
-@dataclass(frozen=True, eq=False)
-class WeightResult:
-    """What the policy for one weight achieves, and what that costs and saves against the policy for weight 0."""
-
-    weight: float
-    assessment: Assessment
-    """Of the policy for weight 0, and of this one."""
-
-    @property
-    def fleet(self) -> FleetOutcome:
-        """What the units do."""
-        return next(iter(self.assessment.outcomes[-1].fleets.values()))
-
-    @property
-    def late_fraction(self) -> float:
-        """The late fraction."""
-        return self.fleet.missed.value
-
-    @property
-    def mean_minutes(self) -> float:
-        """The mean response minutes."""
-        return self.fleet.first_minutes
-
-    @property
-    def more_late(self) -> float:
-        """The late fraction, less that of weight 0."""
-        return self.late_fraction - self.assessment.first.missed.value
-
-    @property
-    def minutes_saved(self) -> float:
-        """The mean response minutes of weight 0, less these."""
-        return self.assessment.first.first_minutes - self.mean_minutes
-
-    def document(self) -> dict[str, Any]:
-        """The result as plain values, ready for JSON."""
-        numbers = {"weight": self.weight, "more_late": self.more_late, "minutes_saved": self.minutes_saved}
-        outcome = self.assessment.outcomes[-1]
-        return numbers | self.assessment.numbers(outcome) | self.fleet.arrivals | self.fleet.costs
+def weight_of(outcome: Outcome) -> float:
+    """The weight of a minute that a plan counts with, in late incidents."""
+    return _fleet(outcome).problem.objective.weight or 0.0
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class WeightComparison:
-    """The curves of several policies for one city: of each its results by rising weight, the first for weight 0."""
+def _fleet(outcome: Outcome) -> FleetOutcome:
+    """What the units of the only kind do."""
+    return next(iter(outcome.fleets.values()))
 
-    city: City
-    curves: Mapping[str, Sequence[WeightResult]]
 
-    @property
-    def failed(self) -> list[str]:
-        """Which results did not converge, in words."""
-        return [
-            f"{policy} with weight {point.weight:g}"
-            for policy, points in self.curves.items()
-            for point in points
-            if not point.fleet.converged
-        ]
+def minutes_saved(found: Assessment, outcome: Outcome) -> float:
+    """The mean response minutes of weight 0, less those of another weight."""
+    return found.first.first_minutes - outcome.first_minutes
 
-    def document(self) -> dict[str, Any]:
-        """The comparison as plain values, ready for JSON; fractions are fractions, not percentages."""
-        curves = self.curves.items()
-        policies = [{"name": name, "weights": [point.document() for point in points]} for name, points in curves]
-        return {"city": self.city.name, "policies": policies}
+
+def more_late(found: Assessment, outcome: Outcome) -> float:
+    """The late fraction of a weight, less that of weight 0."""
+    return outcome.missed.value - found.first.missed.value
+
+
+def failed_weights(curves: Mapping[str, Assessment]) -> list[str]:
+    """Which policies did not converge for which weights, in words."""
+    every = [(policy, outcome) for policy, found in curves.items() for outcome in found]
+    return [f"{policy} with weight {weight_of(outcome):g}" for policy, outcome in every if outcome.failed]
+
+
+def weights_document(city: City, curves: Mapping[str, Assessment]) -> dict[str, Any]:
+    """What each policy achieves for each weight as plain values, ready for JSON; fractions are no percentages."""
+    policies = [
+        {"name": policy, "weights": [_point(found, outcome) for outcome in found]} for policy, found in curves.items()
+    ]
+    return {"city": city.name, "policies": policies}
+
+
+def _point(found: Assessment, outcome: Outcome) -> dict[str, Any]:
+    """What a policy achieves for one weight, and what that costs and saves."""
+    fleet, more, saved = _fleet(outcome), more_late(found, outcome), minutes_saved(found, outcome)
+    changes = {"weight": weight_of(outcome), "more_late": more, "minutes_saved": saved}
+    return changes | found.numbers(outcome) | fleet.arrivals | fleet.costs
 
 
 def compare_weights(
@@ -96,8 +76,11 @@ def compare_weights(
     options: SolveOptions = DEFAULTS,
     *,
     steps: Steps = NO_STEPS,
-) -> WeightComparison:
-    """How policies do that minimise late + weight × minutes, for each weight; the city's own objective is set aside."""
+) -> dict[str, Assessment]:
+    """By policy what it achieves that minimises late + weight × minutes, by rising weight, 0 first.
+
+    The city's own objective is set aside.
+    """
     for word in policies:
         if names_file(word):
             raise InputError(f"expected names of policies to solve for each weight, got the file {word}")
@@ -107,11 +90,11 @@ def compare_weights(
     for weight in weights:
         if not 0.0 <= weight <= MAX_WEIGHT:
             raise InputError(f"expected weights from 0 to {MAX_WEIGHT:g} late incidents per minute, got {weight!r}")
-    city = city.of_kind()
+    city = replace(city.of_kind(), objective=LATE)
     check_states(city.trucks)
-    by_late = city_problem(replace(city, objective=LATE), arrivals=True, steps=steps)
+    by_late = city_problem(city, arrivals=True, steps=steps)
     load_kernels(by_late, names)
-    found: dict[str, list[WeightResult]] = {name: [] for name in names}
+    outcomes: dict[str, list[Outcome]] = {name: [] for name in names}
     for weight in sorted({0.0, *map(float, weights)}):
         # One problem at a time: whatever is kept with it goes when it does.
         problem = with_objective(by_late, Objective("late+minutes", weight) if weight > 0.0 else LATE)
@@ -123,7 +106,31 @@ def compare_weights(
             policy = solve_named(problem, name, options)
             seconds = time.perf_counter() - began
             fleet = fleet_outcome(seen, problem, policy, options, name=words, solve_seconds=seconds, steps=steps)
-            outcome = Outcome(name=name, city=seen, periods={ALWAYS.name: {fleet.kind: fleet}})
-            before = (found[name][0].assessment.first,) if found[name] else ()
-            found[name].append(WeightResult(weight, Assessment(city=seen, outcomes=(*before, outcome))))
-    return WeightComparison(city=city, curves=found)
+            outcomes[name].append(Outcome(name=name, city=seen, periods={ALWAYS.name: {fleet.kind: fleet}}))
+    return {name: Assessment(city=city, outcomes=tuple(own)) for name, own in outcomes.items()}
+
+
+def weight_table(found: Assessment) -> Table:
+    """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
+    decimals = decimals_for(100.0 * outcome.missed.value for outcome in found)
+    finer = decimals_for((100.0 * more_late(found, outcome) for outcome in found.outcomes[1:]), significant=2)
+    sure = certainty(found.proven)
+    columns = ("late\n%", f"{sure}\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
+    if not found.city.plain:
+        columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
+    rows: list[Row] = []
+    for outcome in found:
+        more, saved = 100.0 * more_late(found, outcome), minutes_saved(found, outcome)
+        first = outcome is found.first
+        rows.append(
+            (
+                policy_cell(f"{weight_of(outcome):g}", converged=not outcome.failed),
+                in_decimals(100.0 * outcome.missed.value, decimals),
+                outward(outcome.missed.low, outcome.missed.high, decimals + 1),
+                f"{outcome.first_minutes:.3f}",
+                "" if first else f"{round(more, finer) + 0.0:.{finer}f}",
+                "" if first else f"{round(saved, 3) + 0.0:.3f}",
+                f"{outcome.seconds:.3f}",
+            )
+        )
+    return Table(["weight", *columns], rows)

@@ -38,10 +38,12 @@ def _templates() -> "Environment":
     """All templates: every text in them is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # which take a while to import
 
-    return Environment(
+    found = Environment(
         loader=PackageLoader("runcard", "page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
+    found.filters["sum_of"] = lambda parts: sum(parts.values())
+    return found
 
 
 @cache

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.address import Spot
 from runcard.city.model import LATE, Standard
-from runcard.mdp.problem import LAST_MINUTES, MINUTES
+from runcard.city.parts import FIRST
+from runcard.mdp.problem import LAST_MINUTES, MINUTES, DispatchProblem
 from runcard.plan.everywhere import Everywhere
 from runcard.plan.fleet import KindDecision
 from runcard.plan.ground import Ground
@@ -170,7 +171,8 @@ def kind_document(
     """
     fleet, decision = one.fleet, one.decision
     missed = fleet.chances(one.point, decision) if fleet.standards else (decision.p_late,)[: len(standards)]
-    own, *others = minutes_of(one, compute=minutes, every=every)
+    known = KnownMinutes.of(one, compute=minutes, every=every)
+    own, *others = known.of_teams(every=every)
     return {
         "kind": fleet.kind,
         "units": list(one.units),
@@ -178,7 +180,8 @@ def kind_document(
         **own,
         "price": _known(decision.price),
         "standards": [
-            {**_rule(of), "chance": 1.0 - chance} for of, chance in zip(standards, missed, strict=True)
+            {**_rule(of), "chance": 1.0 - chance, **known.until(of)}
+            for of, chance in zip(standards, missed, strict=True)
         ],
         "alternatives": [
             {"units": list(fleet.unit_ids(other.team, one.idle)), "p_late": other.p_late, **of_other,
@@ -198,31 +201,47 @@ def _rule(standard: Standard) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def minutes_of(one: KindDecision, *, compute: bool = True, every: bool = False) -> list[Minutes]:
-    """When the first and the last unit are there, of the decision and then of each alternative.
+class KnownMinutes(NamedTuple):
+    """When the units of a decision and of its alternatives are there, in tables."""
 
-    They are in tables: means, of the decision and of `every` one also 90th percentiles. Of a place that is in none they
-    are computed, and then only for the units that go, unless every one is wanted: each other team would take as long
-    as the decision.
-    """
-    problem, (own, *others) = one.fleet.policy.problem, (one.decision, *one.decision.alternatives)
-    num_known = 1 + len(others)
-    if compute and one.find_arrivals is not None:
-        problem = one.find_arrivals(one.decision if every else replace(one.decision, alternatives=()))
-        num_known = num_known if every else 1
-    means, p90 = problem.measures, problem.p90_minutes
-    first, last = means.get(MINUTES), means.get(LAST_MINUTES)
-    tables = {"first_minutes": first, "last_minutes": last}
-    wide = dict(zip(MINUTE_NAMES, (first, p90.get("first"), last, p90.get("last")), strict=True))
-    found = []
-    for place, option in enumerate((own, *others)):
-        shown = wide if every or place == 0 else tables
-        if place >= num_known:
-            found.append(dict.fromkeys(shown))
-            continue
-        team = team_number(problem, option.team)
-        found.append({name: _entry(table, team, one.point) for name, table in shown.items()})
-    return found
+    kind: KindDecision
+    problem: DispatchProblem
+    num_teams: int
+    """The decision and so many alternatives less one are known."""
+
+    @classmethod
+    def of(cls, kind: KindDecision, *, compute: bool = True, every: bool = False) -> "KnownMinutes":
+        """Those of a decision. Of a place that is in no table they are computed, and then only for the units that go,
+        unless every one is wanted: each other team would take as long as the decision."""
+        decision = kind.decision
+        if compute and kind.find_arrivals is not None:
+            some = decision if every else replace(decision, alternatives=())
+            return cls(kind, kind.find_arrivals(some), 1 + len(some.alternatives))
+        return cls(kind, kind.fleet.policy.problem, 1 + len(decision.alternatives))
+
+    def of_teams(self, *, every: bool = False) -> list[Minutes]:
+        """Of the first and the last unit, of the decision and then of each alternative: means, of the decision and of
+        `every` one also 90th percentiles."""
+        kind, means, p90 = self.kind, self.problem.measures, self.problem.p90_minutes
+        first, last = means.get(MINUTES), means.get(LAST_MINUTES)
+        tables = {"first_minutes": first, "last_minutes": last}
+        wide = dict(zip(MINUTE_NAMES, (first, p90.get("first"), last, p90.get("last")), strict=True))
+        found = []
+        for place, option in enumerate((kind.decision, *kind.decision.alternatives)):
+            shown = wide if every or place == 0 else tables
+            if place >= self.num_teams:
+                found.append(dict.fromkeys(shown))
+                continue
+            team = team_number(self.problem, option.team)
+            found.append({name: _entry(table, team, kind.point) for name, table in shown.items()})
+        return found
+
+    def until(self, standard: Standard) -> Minutes:
+        """Of the arrival that a standard is about, of the decision."""
+        team, point = team_number(self.problem, self.kind.decision.team), self.kind.point
+        mean = self.problem.measures.get(MINUTES if standard.arrival == FIRST else standard.arrival)
+        p90 = self.problem.p90_minutes.get(standard.arrival)
+        return {"mean_minutes": _entry(mean, team, point), "p90_minutes": _entry(p90, team, point)}
 
 
 def _entry(table: NDArray[np.float64] | None, team: int, point: int) -> float | None:

@@ -63,6 +63,7 @@ def save(plan: Plan, path: str | os.PathLike[str]) -> Path:
     periods = [{"name": period.name, "hours": list(period.hours)} for period in plan.periods]
     of_city, words = pack_city(plan)
     about = {"format": FORMAT, "periods": periods, "kinds": kinds, "spare": _rows(plan.spare, _UNIT)} | of_city
+    about |= {"fit_faults": list(plan.fit_faults)} if plan.fit_faults else {}
     return write_contents(Path(path), about, arrays, words)
 
 
@@ -122,7 +123,8 @@ def _plan(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], ground: 
         _fleet(said, periods, [places[str(number), str(place)] for place in range(len(periods))])
         for number, said in enumerate(about["kinds"])
     )
-    plan, kinds = Plan(fleets=fleets, spare=_units(about["spare"]), ground=ground), [fleet.kind for fleet in fleets]
+    fit_faults, kinds = names_of(about.get("fit_faults", [])), [fleet.kind for fleet in fleets]
+    plan = Plan(fleets=fleets, spare=_units(about["spare"]), ground=ground, fit_faults=fit_faults)
     unit_ids = [unit.unit_id for roster in (*(fleet.roster for fleet in fleets), plan.spare) for unit in roster]
     if len(set(unit_ids)) < len(unit_ids) or len(set(kinds)) < len(kinds):
         raise PolicyFileError("damaged: expected every unit and every kind once")

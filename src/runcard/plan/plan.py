@@ -42,6 +42,8 @@ class Plan:
     """Units of kinds that no incident needs."""
     ground: Ground | None = None
     """Its city, for incidents and units anywhere; None if it knows demand points only."""
+    fit_faults: tuple[str, ...] = ()
+    """In which ways its city is badly fitted to a log, as the fit says it."""
 
     @property
     def name(self) -> str:
@@ -253,6 +255,9 @@ def solve(
 
     Driving times are found once for all periods.
     """
+    given: object = city
+    if isinstance(given, DispatchProblem):
+        raise InputError("expected a city, got a DispatchProblem: solve_problem solves the problem of one kind")
     options = SolveOptions(
         tolerance=tolerance, horizon_busy_times=horizon_busy_times, threads=threads, progress=progress
     )

@@ -49,8 +49,10 @@ def reason_of(one: KindDecision, order: str | None = None) -> str:
     are, kinds = ("is", kind) if own == 1 else ("are", f"{kind}s")
     if free == own:
         return f"{names} {are} the only free {kinds}."
-    if order is None and one.fleet.policy.reason:
-        order = ON_CARD if "card" in one.fleet.policy.reason else BY_TIME
+    if order is None and (reason := one.fleet.policy.reason):
+        if "card" not in reason and "closest" not in reason:
+            return f"{names} {'goes' if own == 1 else 'go'}: that team {reason}."
+        order = ON_CARD if "card" in reason else BY_TIME
     if order == ON_CARD:
         return f"{names} {are} the first free {kinds} {order}."
     closest = _closest(one)

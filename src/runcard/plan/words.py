@@ -8,6 +8,7 @@ from typing import Final
 
 from runcard.city.conditions import OUTSIDE_ID, near
 from runcard.city.model import LATE, City, Objective, Standard
+from runcard.city.parts import LAST
 from runcard.mdp.problem import DispatchProblem
 
 MAX_CHOICES: Final = 12
@@ -25,6 +26,8 @@ CHANCE_ONLY: Final = (
     "its areas."
 )
 """What the intervals of a simulation are."""
+PLUS_MINUS: Final = "± is half of a 95 % interval, which covers the chance of the simulation only"
+"""The same beside numbers that have it behind them."""
 
 
 def certainty(proven: bool) -> str:
@@ -146,6 +149,11 @@ def rule_words(standard: Standard) -> str:
     return f"{before}{ORDINALS[standard.arrivals - 1]}{of} in {standard.target_minutes:g} min"
 
 
+def arrival_words(standard: Standard) -> str:
+    """Which arrival a standard is about, in a word."""
+    return LAST if standard.arrival == LAST else ORDINALS[standard.arrivals - 1]
+
+
 def misses(city: City) -> str:
     """What is counted: missed standards, or late incidents where no types of incidents were given."""
     return "late incidents" if city.plain else "missed standards"
@@ -191,6 +199,12 @@ def city_line(city: City) -> str:
         + ("" if city.objective == LATE else f"; minimised: {objective_words(city.objective)}")
         + (f"; periods: {', '.join(one.name for one in city.periods)}" if city.has_periods else "")
     )
+
+
+def kind_line(city: City, kind: str) -> str:
+    """What one kind has and does in its city, in one line."""
+    incidents = incidents_a_day(city.incidents_per_day)
+    return f"{counted(city.num_trucks, kind)}, {incidents} that need them, load {city.load:.2g}"
 
 
 def class_words(problem: DispatchProblem, point: int) -> str:

@@ -1,12 +1,14 @@
-"""When the first and the last truck of every team are there: means, and the chances of being later than some times.
+"""When the first, the last and other trucks of every team are there: means, and chances of being later than some times.
 
-**The last from the first.** For trucks r of a team, those from outside included, and R_S the first of a set S of them,
+**The m-th from the first.** For k trucks r of a team, those from outside included, R_S the first of a set S of them,
+and l = k - m + 1, the m-th arrival is
 
-    max_r R_r = Σ_{S not empty} (-1)^(|S|+1) R_S,
+    R_(m) = Σ_{|S| >= l} (-1)^(|S|-l) C(|S|-1, l-1) R_S,
 
-so that the mean of the last arrival, and P(last > t), are such sums over means and chances of first arrivals. These are
-known: of one truck, of the whole team (`mean_minutes`), and of smaller ones by the same engines. Trucks from outside
-are independent and alike. The stated errors add up: C(k, n) times that of n trucks.
+for the last one Σ (-1)^(|S|+1) R_S over every S. So the mean of the m-th arrival, and P(m-th > t), are such sums over
+means and chances of first arrivals. These are known: of one truck, of the whole team (`mean_minutes`), and of smaller
+ones by the same engines. Trucks from outside are independent and alike. The stated errors add up: C(k, n) C(n-1, l-1)
+times that of n trucks.
 
 **Times.** The slowest truck reaches `REACH` deviations beyond its mean: H. The times are those of lattices up to H,
 H/4, H/16 and so on, each from a quarter of it on; the last ends where half of the trucks reach beyond it, and starts at
@@ -27,7 +29,7 @@ interpolated, by cubics that rise where the points do. In random cities that was
 fixed part of a half, and by 3 % with links of a variation of 6.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -37,6 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.city.parts import FIRST, LAST, arrival_name
 from runcard.response.engine import engine_for
 from runcard.response.erlang import Erlang
 from runcard.response.lattice import PAD, Floats, Lattice
@@ -60,44 +63,35 @@ TINY = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """When the first and the last truck of every team are there."""
+    """When the trucks of every team are there: the "first", the "last" and others that were asked for ("arrival 2")."""
 
-    first_minutes: Floats
-    """[team, demand point] mean time of the first truck; inf where the team is too large."""
-    last_minutes: Floats
-    """[team, demand point] mean time of the last of all trucks, those from outside included; inf the same."""
-    last_error: float
-    """The largest stated error of an entry of last_minutes."""
+    means: Mapping[str, Floats]
+    """[team, demand point] mean times, those from outside included; inf where the team is too large."""
+    errors: Mapping[str, float]
+    """The largest stated error of such a mean."""
     minutes: Vector
     """[time], rising."""
-    first_later: NDArray[np.float32]
-    """[time, team, column] the chance that the first truck is later than that; 0 where the team is too large."""
-    last_later: NDArray[np.float32]
-    """The same of the last truck."""
+    laters: Mapping[str, NDArray[np.float32]]
+    """[time, team, column] the chances of being later than that; 0 where the team is too large."""
     fixed: bool
     """Whether nothing is random."""
     column: NDArray[np.int64]
     """[demand point] its column: demand points at one node that need equally many trucks share one."""
 
     def p90(self, which: str) -> Floats:
-        """[team, demand point] the 90th percentile of the "first" or the "last" arrival; inf for too large a team."""
-        mean, later = {
-            "first": (self.first_minutes, self.first_later),
-            "last": (self.last_minutes, self.last_later),
-        }[which]
+        """[team, demand point] the 90th percentile of an arrival; inf for too large a team."""
+        mean, later = self.means[which], self.laters[which]
         if self.fixed:  # curves with a step do not say where between two times it is
             return mean
         return np.where(np.isinf(mean), np.inf, p90_of(self.minutes, later)[:, self.column])
 
     def later(self, which: str, place: int) -> Floats:
-        """[team, demand point] the chance that the "first" or the "last" truck is later than one of the times."""
-        curves = {"first": self.first_later, "last": self.last_later}[which]
-        return np.asarray(curves[place].astype(np.float64)[:, self.column])
+        """[team, demand point] the chance that an arrival is later than one of the times."""
+        return np.asarray(self.laters[which][place].astype(np.float64)[:, self.column])
 
     def spread(self, column: NDArray[np.int64]) -> "Arrivals":
         """The same for demand points that share columns."""
-        first, last = (minutes[:, column] for minutes in (self.first_minutes, self.last_minutes))
-        return replace(self, first_minutes=first, last_minutes=last, column=column)
+        return replace(self, means={name: mean[:, column] for name, mean in self.means.items()}, column=column)
 
 
 def p90_of(minutes: Vector, later: NDArray[Any]) -> Floats:
@@ -141,37 +135,47 @@ def find_arrivals(
     mean_minutes: Floats,
     minutes_error: float,
     progress: Callable[[float], None] | None = None,
+    *,
+    middle: Sequence[int] = (),
 ) -> Arrivals:
-    """When the first and the last truck of every team are at some demand points.
+    """When the first and the last truck of every team are at some demand points, and others by their numbers.
 
-    The mean minutes of the first [team, place in points] are known. `progress` is told which part is done.
+    Where incidents need fewer trucks, that is the last. The mean minutes of the first [team, place in points] are
+    known. `progress` is told which part is done.
     """
-    bands, most = find_bands(travel, points), 0.0
-    minutes = np.concatenate([band.minutes for band in bands])
-    first, last = np.zeros((2, len(minutes), *mean_minutes.shape), np.float32)
-    last_minutes = np.full_like(mean_minutes, np.inf)
-    done = 0.0
+    bands, done = find_bands(travel, points), 0.0
+    minutes, names = np.concatenate([band.minutes for band in bands]), [LAST, *(arrival_name(n, 0) for n in middle)]
+    laters = {name: np.zeros((len(minutes), *mean_minutes.shape), np.float32) for name in (FIRST, *names)}
+    means = {name: np.full_like(mean_minutes, np.inf) for name in names}
+    errors = dict.fromkeys(names, 0.0)
     for needed in np.unique(needs.trucks[points]).tolist():
         (places,) = np.nonzero(needs.trucks[points] == needed)
         few = Teams.of(teams.trucks, needed)
         group = _Group(travel, few, needed, needs.targets, points[places])
-        num = len(few)
+        num, numbers = len(few), {name: min(n, needed) for name, n in zip(names, (needed, *middle), strict=True)}
         if travel.fixed:
             every = group.tree(travel).fixed_arrivals(points[places])
-            last_minutes[:num, places] = every[-1]
+            for name, number in numbers.items():
+                means[name][:num, places] = every[number - 1]
             for g, t in enumerate(minutes * (1.0 + ROUNDING)):
-                first[g, :num, places], last[g, :num, places] = (every[0] > t).T, (every[-1] > t).T
+                for name, number in {FIRST: 1, **numbers}.items():
+                    laters[name][g, :num, places] = (every[number - 1] > t).T
             continue
-        last_minutes[:num, places], error = group.last_minutes(mean_minutes[:num, places], minutes_error)
-        most = max(most, error)
-        for g, (of_first, of_last) in enumerate(group.later(bands)):
-            first[g, :num, places], last[g, :num, places] = of_first.T, of_last.T
+        firsts, second = group.first_minutes(mean_minutes[:num, places], minutes_error)
+        for name, number in numbers.items():
+            mean = nth_of(few, needed, number, [first for first, _ in firsts], second)
+            means[name][:num, places] = np.maximum(mean, mean_minutes[:num, places])
+            errors[name] = max(errors[name], nth_error(needed, number, [error for _, error in firsts]))
+        for g, curves in enumerate(group.later(bands, tuple(numbers.values()))):
+            for name, curve in zip((FIRST, *names), curves, strict=True):
+                laters[name][g, :num, places] = curve.T
             done += len(places) / (len(points) * len(minutes))
             if progress is not None:
                 progress(min(done, 1.0))
     if progress is not None:
         progress(1.0)
-    return Arrivals(mean_minutes, last_minutes, most, minutes, first, last, travel.fixed, np.arange(len(points)))
+    means, errors = {FIRST: mean_minutes, **means}, {FIRST: minutes_error, **errors}
+    return Arrivals(means, errors, minutes, laters, travel.fixed, np.arange(len(points)))
 
 
 class Band(NamedTuple):
@@ -206,26 +210,34 @@ def find_bands(travel: Travel, points: Points) -> list[Band]:
     return bands[::-1]
 
 
-def last_of(teams: Teams, needed: int, firsts: Sequence[Floats], second: Floats) -> Floats:
-    """[team, ...] the mean, or chance, of the last of `needed` trucks from those of the first of fewer.
+def nth_of(teams: Teams, needed: int, number: int, firsts: Sequence[Floats], second: Floats) -> Floats:
+    """[team, ...] the mean, or chance, of the so many-th of `needed` trucks from those of the first of fewer.
 
     firsts[n-1] [team, ...] is for n trucks, of a team and from outside. `second` [station, ...] is by how much the
     second truck of a station differs from the first.
     """
-    found = np.zeros_like(firsts[-1])
+    found, least = np.zeros_like(firsts[-1]), needed - number + 1
     for size in range(needed + 1):
         part, others = teams.of_size(size), needed - size
         stations = teams.stations[part]
         for own in range(size + 1):
             for chosen in combinations(range(size), own):
                 numbers = teams.numbers(stations[:, np.array(chosen, np.int64)])
-                for outside in range(own == 0, others + 1):
+                for outside in range(max(0, least - own), others + 1):
                     n = own + outside
-                    found[part] += (-1) ** (n + 1) * comb(others, outside) * firsts[n - 1][numbers]
-    if needed == 2:
+                    times = (-1) ** (n - least) * comb(n - 1, least - 1) * comb(others, outside)
+                    found[part] += times * firsts[n - 1][numbers]
+    if needed == number == 2:
         same = np.flatnonzero(teams.stations[:, 0] == teams.stations[:, 1])[1:]  # without the empty team
         found[same] += second[teams.stations[same, 0]]
     return found
+
+
+def nth_error(needed: int, number: int, errors: Sequence[float]) -> float:
+    """The error of such a mean, given those of the first of 1, 2, ... trucks."""
+    least = needed - number + 1
+    sizes = range(least, needed + 1)
+    return sum(comb(needed, n) * comb(n - 1, least - 1) * errors[n - 1] for n in sizes)
 
 
 class _Curves(NamedTuple):
@@ -249,8 +261,10 @@ class _Group:
     targets: Vector
     points: Points
 
-    def last_minutes(self, mean_minutes: Floats, minutes_error: float) -> tuple[Floats, float]:
-        """[team, place in points] the mean minutes of the last truck, given those of the first; and the error."""
+    def first_minutes(self, mean_minutes: Floats, minutes_error: float) -> tuple[list[tuple[Floats, float]], Floats]:
+        """[team, place in points] the mean minutes of the first of 1, 2, ... trucks, each with its error; and [station,
+        place in points] how much more those of the second truck of a station are. Those of all trucks are known.
+        """
         travel, trucks, points = self.travel, self.teams.trucks, self.points
         outside = np.full((1, len(points)), travel.outside_mean)
         known = [(mean_minutes, minutes_error)]
@@ -258,26 +272,24 @@ class _Group:
             known.insert(0, engine_for(travel, Teams.of(trucks, n), self._needs(n), points).means(points))
         if self.needed > 1:
             known.insert(0, (np.concatenate([outside, travel.minutes[:, points]]), 0.0))
-        firsts, errors = zip(*known, strict=True)
         second = np.zeros((len(trucks), len(points)))
         for place, j in enumerate(points.tolist() if self.needed == 2 else ()):
             for t, roads in teams_on_two_roads(travel, self.teams, j):
                 own, other = (travel.routes.roads.minutes[road].sum() for road in (roads.first, roads.second))
                 second[self.teams.stations[t, 0], place] = other - own
-        last = last_of(self.teams, self.needed, firsts, second)
-        error = sum(comb(self.needed, n) * off for n, off in enumerate(errors, start=1))
-        return np.maximum(last, mean_minutes), error
+        return known, second
 
-    def later(self, bands: Sequence[Band]) -> Iterator[tuple[Floats, Floats]]:
-        """[team, place in points] the chance that the first truck, and that the last is later than each time."""
+    def later(self, bands: Sequence[Band], numbers: Sequence[int]) -> Iterator[list[Floats]]:
+        """[team, place in points] the chance that the first truck, and that those of some numbers are later than each
+        time."""
         for curves in map(self._of_equal_links if self._closed_form else self._on_lattice, bands):
             for own, second, outside in zip(*curves, strict=True):
                 firsts = []
                 for n in range(1, self.needed + 1):
                     own_trucks = self.teams.sizes[: self.teams.first_of_size[n + 1]]
                     firsts.append(own[: len(own_trucks)] * (outside ** (n - own_trucks))[:, None])
-                last = last_of(self.teams, self.needed, firsts, second)
-                yield firsts[-1], np.clip(last, firsts[-1], 1.0)
+                others = (nth_of(self.teams, self.needed, number, firsts, second) for number in numbers)
+                yield [firsts[-1], *(np.clip(other, firsts[-1], 1.0) for other in others)]
 
     def tree(self, travel: Travel) -> Tree:
         """The tree of all demand points."""

@@ -45,7 +45,7 @@ class ResponseTable:
     proven: bool
     """Whether these errors are bounds; else they are estimated."""
     arrivals: Arrivals | None = None
-    """When the first and the last truck are there, if asked for."""
+    """When the first, the last and others that standards name are there, if asked for."""
 
 
 def response_table(
@@ -120,10 +120,17 @@ def response_table(
     found = None
     if arrivals:
         means = np.ascontiguousarray(mean_minutes[:, distinct])
-        found = find_arrivals(travel, teams, needs, wanted[distinct], means, minutes_error, arrived)
+        found = find_arrivals(
+            travel, teams, needs, wanted[distinct], means, minutes_error, arrived, middle=middle_arrivals(city)
+        )
         found = found.spread(column)
     every = (p_late, *missed)
     return ResponseTable(teams, p_late, mean_minutes, every, travel.routes, late_error, minutes_error, proven, found)
+
+
+def middle_arrivals(city: City) -> tuple[int, ...]:
+    """The numbers of the arrivals that some standard is about, without the first and the last of its trucks."""
+    return tuple(sorted({of.arrivals for of in city.standards if 1 < of.arrivals < of.trucks}))
 
 
 def _placed(table: NDArray[np.float64], part: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:

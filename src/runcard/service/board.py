@@ -31,7 +31,7 @@ QUEUE_LENGTH: Final = 256
 _log = logging.getLogger("runcard.service")
 
 
-def document_of(state: UnitDocument) -> dict[str, Any]:
+def unit_document(state: UnitDocument) -> dict[str, Any]:
     """What a unit does as plain values, ready for JSON."""
     return state.model_dump() | {"since": state.since.isoformat()}
 
@@ -104,7 +104,7 @@ class Board:
         self.version += 1
         change = self.document()
         if len(states) == 1:
-            change = {"board_version": self.version, "unit": document_of(states[0])}
+            change = {"board_version": self.version, "unit": unit_document(states[0])}
         for listener in self.listeners:
             listener.offer(change)
         return change
@@ -118,7 +118,7 @@ class Board:
         """The whole board as plain values, ready for JSON; after changes, if some are given."""
         states = self.states | {one.unit: one for one in changes}
         version = self.version + bool(changes)
-        return {"board_version": version, "units": [document_of(one) for one in states.values()]}
+        return {"board_version": version, "units": [unit_document(one) for one in states.values()]}
 
     def listen(self) -> Listener:
         """A new listener, to be discarded when it goes."""

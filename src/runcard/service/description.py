@@ -42,10 +42,10 @@ def describe(app: FastAPI) -> None:
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(page_of(app.openapi()))
+        return HTMLResponse(docs_page(app.openapi()))
 
 
-def page_of(description: dict[str, Any]) -> str:
+def docs_page(description: dict[str, Any]) -> str:
     """The description as a page: every route with its parameters, bodies and errors, then every document."""
     from jinja2 import Environment, PackageLoader  # it takes a while to import
 

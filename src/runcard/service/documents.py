@@ -94,6 +94,8 @@ class StandardChance(BaseModel):
     weight: float
     chance: float
     rule: str = Field(default="", description="The standard in words.")
+    mean_minutes: float | None = Field(default=None, description="Until the arrival that it is about; null if unknown.")
+    p90_minutes: float | None = Field(default=None, description="9 times of 10 it is there by then.")
 
 
 class TeamOption(BaseModel):

@@ -26,7 +26,7 @@ from runcard.page import page_of
 from runcard.plan.words import counted
 from runcard.study.experiment import Experiment, Setting
 from runcard.study.figures import CAPTIONS, figure_svg, look_of
-from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, Cell, ExperimentResult, TableLine, agreement_of
+from runcard.study.tables import HEADS, MANY_GRAPHS, OURS, ExperimentResult, TableLine, TableNumber, agreement_of
 
 PACKAGES: Final = ("runcard", "numpy", "scipy", "numba", "joblib", "duckdb", "matplotlib")
 MINUS: Final = "\N{MINUS SIGN}"
@@ -160,11 +160,13 @@ def _table(result: ExperimentResult) -> dict[str, Any]:
     }
 
 
-def _groups(experiment: Experiment, lines: Sequence[TableLine]) -> tuple[str, dict[str, list[tuple[str, list[Cell]]]]]:
+def _groups(
+    experiment: Experiment, lines: Sequence[TableLine]
+) -> tuple[str, dict[str, list[tuple[str, list[TableNumber]]]]]:
     """The setting that heads the rows, and the rows by what the others are, such as "Side 4, 3 trucks"."""
     several = zip(Setting._fields, experiment.axes, strict=True)
     *first, last = [name for name, values in several if len(values) > 1] or ["trucks"]
-    groups: dict[str, list[tuple[str, list[Cell]]]] = defaultdict(list)
+    groups: dict[str, list[tuple[str, list[TableNumber]]]] = defaultdict(list)
     for setting, of_setting in groupby(lines, key=lambda line: line.setting):
         values = setting._asdict()
         words = [f"{values[name]} trucks" if name == "trucks" else f"{name} {values[name]:g}" for name in first]

@@ -46,7 +46,7 @@ CORRELATION: Final = {0.0: "uncorrelated", 1.0: "correlated"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class TableNumber:
     """One number of a table, in percent."""
 
     column: str
@@ -63,7 +63,7 @@ class TableLine(NamedTuple):
 
     setting: Setting
     shared_delay: float
-    cells: tuple[Cell, ...]
+    cells: tuple[TableNumber, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ def gap(late: Floats, optimal: Floats) -> Floats:
 
 def _cells(
     experiment: Experiment, rows: dict[str, Any], setting: Setting, shared_delay: float, known: Any
-) -> Iterator[Cell]:
+) -> Iterator[TableNumber]:
     """The cells of a line."""
     kind, graphs = experiment.kind, experiment.graphs
     printed = {} if known is None else known[setting.trucks, None if kind == "ignoring" else setting.load]
@@ -189,9 +189,9 @@ def _cells(
         yield replace(mean_cell("CF late", percent, in_paper(f"flar_cf_{side}"), graphs), off=None)
     elif kind in ("range", "ignoring"):
         values, who, policies = compared(late[f"optimal{ending}"], late[base]), "" if ending else "OPT ", OURS
-        yield Cell(column=f"{who}min", value=float(values.min()), paper=in_paper("min"))
+        yield TableNumber(column=f"{who}min", value=float(values.min()), paper=in_paper("min"))
         yield mean_cell(f"{who}mean", values, in_paper("mean"), graphs, step=0.1)
-        yield Cell(column=f"{who}max", value=float(values.max()), paper=in_paper("max"))
+        yield TableNumber(column=f"{who}max", value=float(values.max()), paper=in_paper("max"))
     for policy in policies:
         if policy != base and f"{policy}{ending}" in late:
             paper = in_paper(f"{'delta_' if compared is improvement else ''}{_IN_PAPER.get(policy)}_{side}")
@@ -203,12 +203,12 @@ def standard_error(values: Floats) -> float | None:
     return float(values.std(ddof=1)) / sqrt(len(values)) if len(values) > 1 else None
 
 
-def mean_cell(column: str, values: Floats, paper: float | None, num_in_paper: int, step: float = 0.01) -> Cell:
+def mean_cell(column: str, values: Floats, paper: float | None, num_in_paper: int, step: float = 0.01) -> TableNumber:
     """A mean, beside the paper's, which is rounded to a multiple of `step`."""
     mean, error = float(values.mean()), standard_error(values)
     if paper is None or error is None:
-        return Cell(column=column, value=mean, error=error, paper=paper)
+        return TableNumber(column=column, value=mean, error=error, paper=paper)
     rounding = step / sqrt(12.0)
     of_paper = error * sqrt(len(values) / num_in_paper)
     off = (mean - paper) / sqrt(error**2 + of_paper**2 + rounding**2)
-    return Cell(column=column, value=mean, error=error, paper=paper, off=off if isfinite(off) else None)
+    return TableNumber(column=column, value=mean, error=error, paper=paper, off=off if isfinite(off) else None)

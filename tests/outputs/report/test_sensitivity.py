@@ -11,7 +11,8 @@ from runcard.assess.auto import CLOSEST, OPTIMAL, RECOMMENDED, Effort, solved_ci
 from runcard.assess.exact import assess_exactly
 from runcard.city import City
 from runcard.outputs.report.findings import find
-from runcard.outputs.report.sensitivity import Row, changes_of, sends_several, sensitivity, with_targets
+from runcard.outputs.report.sensitivity import Row, changes_of, sensitivity, with_targets
+from runcard.outputs.whatif.words import sends_several
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.outside import city_to_write
 from runcard.outputs.whatif.page import losing_and_gaining
-from runcard.outputs.whatif.result import Effect
+from runcard.outputs.whatif.result import Effect, work_of
 from runcard.outputs.whatif.words import headline
 from runcard.policy.solve_options import DEFAULTS
 
@@ -53,11 +53,11 @@ def test_before_and_after_are_what_compare_says_of_both_cities(tmp_path: Path) -
             assert (one.minutes.before.value, one.minutes.after.value) == pytest.approx((old.minutes, new.minutes))
     for kind, own in effect.kinds.items():
         results = [one.first.fleets[kind].evaluation for one in fresh]
-        minutes = own.policies[0].first_minutes
+        minutes = own.first_minutes
         assert minutes.before.value == pytest.approx(results[0].mean_response_minutes)
         assert minutes.after.value == pytest.approx(results[1].mean_response_minutes)
         busy = dict(zip(fresh[1].first.fleets[kind].problem.station_ids, results[1].busy_fractions, strict=True))
-        for unit in own.units:
+        for unit in work_of(kind, own):
             assert unit.station_after is None or unit.busy_after == pytest.approx(busy[unit.station_after])
 
 
@@ -83,13 +83,11 @@ def test_a_kind_that_does_not_change_is_not_solved_again() -> None:
     engine, ladder = effect.kinds["engine"], effect.kinds["ladder"]
     assert (engine.changed, ladder.changed) == (True, False)
     assert ladder.before is ladder.after
-    nothing = ladder.policies[0].missed
+    nothing = ladder.missed
     assert nothing.before == nothing.after
     assert (nothing.difference.low, nothing.difference.high) == (0.0, 0.0)
-    share = engine.before.incidents_per_day / effect.before.incidents_per_day
-    assert effect.policies[0].missed.difference.value == pytest.approx(
-        share * engine.policies[0].missed.difference.value
-    )
+    share = engine.before.city.incidents_per_day / effect.before.incidents_per_day
+    assert effect.policies[0].missed.difference.value == pytest.approx(share * engine.missed.difference.value)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -166,9 +164,9 @@ def test_areas_add_up_to_the_city() -> None:
     """Weighed by their incidents, what areas miss is what the city misses, and in a year they add up, too."""
     effect = find_effect(demo_city(), [Close("quayside"), Load(1.2)])
     _areas_add_up(effect, 1e-7)
-    total = sum(area.more_per_year for area in effect.areas)
+    total = sum(area.per_year.value for area in effect.areas)
     assert total == pytest.approx(effect.per_year(0).difference.value, rel=1e-6)
-    ranked = [area.more_per_year for area in effect.ranked_areas()]
+    ranked = [area.per_year.value for area in effect.ranked_areas()]
     assert ranked == sorted(ranked, reverse=True)
 
 
@@ -221,10 +219,10 @@ def test_intervals_of_areas_hold_the_exact_changes(case: int, incidents: int) ->
     areas = [area for seed in (1, 2, 3) for area in effect_of(case, incidents, seed).areas]
     for area in areas:
         truth = exact[area.node_id]
-        assert truth.half == truth.half_per_year == 0.0
-        if np.isfinite(area.half):
-            inside.append(abs(area.more_missed - truth.more_missed) <= area.half)
-            in_a_year.append(area.per_year.low <= truth.more_per_year <= area.per_year.high)
+        assert truth.more_missed.half == truth.per_year.half == 0.0
+        if np.isfinite(area.more_missed.half):
+            inside.append(area.more_missed.low <= truth.more_missed.value <= area.more_missed.high)
+            in_a_year.append(area.per_year.low <= truth.per_year.value <= area.per_year.high)
     assert len(inside) >= 60
     assert min(np.mean(inside), np.mean(in_a_year)) >= 0.9  # areas share their noise, so they miss together
 
@@ -234,11 +232,11 @@ def test_areas_whose_change_may_be_noise_are_not_listed() -> None:
     effect = find_effect(demo_city(), [Add("engine", "old-a4")], incidents=1_000)
     losers, gainers = losing_and_gaining(effect, 1000)
     assert all(area.is_clear for area in (*losers, *gainers))
-    unclear = [area for area in effect.areas if not area.is_clear and abs(area.more_missed) > 2e-3]
+    unclear = [area for area in effect.areas if not area.is_clear and abs(area.more_missed.value) > 2e-3]
     assert unclear
     labels = map_data(effect)["layers"][0]["areas"]
     assert all(labels[area.node_id]["lines"][-1].startswith("no clear change") for area in unclear)
-    seldom = [area for area in effect.areas if np.isinf(area.half)]
+    seldom = [area for area in effect.areas if np.isinf(area.more_missed.half)]
     assert seldom
     assert all(area.document()["more_missed_per_year_low"] is None for area in seldom)
 
@@ -248,7 +246,7 @@ def test_common_draws_make_the_interval_of_a_difference_narrow(change: CityChang
     """Half as wide as that of two runs with nothing in common, and a quarter of what counting misses would give."""
     incidents = 30_000
     effect = find_effect(demo_city(), [change], incidents=incidents).kinds["engine"]
-    missed = effect.policies[0].missed
+    missed = effect.missed
     assert 2.0 * missed.difference.half < np.hypot(missed.before.half, missed.after.half)
     chance = missed.after.value
     counted = 1.96 * np.sqrt(2.0 * chance * (1.0 - chance) / incidents)
@@ -286,7 +284,7 @@ def test_a_year_of_a_period_has_only_its_hours() -> None:
         rate, missed = effect.before.incidents_per_day, effect.policies[0].missed
         year = rate * DAYS_PER_YEAR * len(period.hours) / 168
         assert effect.per_year(0).before.value == pytest.approx(year * missed.before.value)
-        assert sum(area.more_per_year for area in effect.areas) == pytest.approx(effect.per_year(0).difference.value)
+        assert sum(area.per_year.value for area in effect.areas) == pytest.approx(effect.per_year(0).difference.value)
         assert f"more late incidents in the hours of {period.name}, a year" in headline(effect)
         assert effect.document()["period"] == period.name
         incidents += year

@@ -143,7 +143,7 @@ def test_the_best_place_is_what_whatif_says_of_it() -> None:
     city = demo_city()
     found = rank_one_more(city, "engine", top=1)
     best = found.best[0]
-    effect = find_effect(city, [Add("engine", best.place)]).kinds["engine"].policies[0]
+    effect = find_effect(city, [Add("engine", best.place)]).kinds["engine"]
     assert best.misses == pytest.approx(effect.missed.after.value, rel=1e-7)
     assert best.change == pytest.approx(effect.missed.difference.value, rel=1e-6)
     assert best.mean_response_minutes == pytest.approx(effect.first_minutes.after.value, rel=1e-6)

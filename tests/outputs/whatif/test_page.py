@@ -39,7 +39,8 @@ def hostile_city() -> City:
 
 
 def test_the_page_is_drawn_in_a_browser(effect: Effect, tmp_path: Path, open_page: OpenPage) -> None:
-    """No error and no request; the words come first, the map shows all areas, and the closed station says so."""
+    """No error and no request; the words come first, the map shows all areas, the closed station says so, and no table
+    is cut where there is room below."""
     path = tmp_path / "whatif.html"
     path.write_text(whatif_page(effect), encoding="utf-8")
     opened = open_page(path)
@@ -51,6 +52,9 @@ def test_the_page_is_drawn_in_a_browser(effect: Effect, tmp_path: Path, open_pag
     assert "Quayside: closed" in text
     assert "at least 10 more" in text
     assert opened.page.locator("#map path").count() >= len(effect.areas)
+    assert opened.page.evaluate(
+        "[...document.querySelectorAll('.wide')].every(box => box.scrollWidth <= box.clientWidth)"
+    )
     opened.page.get_by_text("Change in minutes to the first engine").first.click()
     assert "slower" in opened.page.inner_text("#map")
     opened.check()
@@ -122,8 +126,8 @@ def test_where_nothing_changes_there_is_one_class() -> None:
 def test_areas_that_gain_and_lose_come_by_their_size(effect: Effect) -> None:
     """Those around the closed station lose the most, those around the new one gain the most."""
     losers, gainers = losing_and_gaining(effect, 3)
-    assert all(area.more_missed > 0.0 for area in losers)
-    assert all(area.more_missed < 0.0 for area in gainers)
+    assert all(area.more_missed.value > 0.0 for area in losers)
+    assert all(area.more_missed.value < 0.0 for area in gainers)
     assert losers[0].closest_before == "quayside"
     assert gainers[0].closest_after == "at-old-a4"
 

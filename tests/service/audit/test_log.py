@@ -41,9 +41,8 @@ def test_what_is_recorded_is_read_again_also_after_it_was_closed(audit_url: str)
     log.close()
 
 
-def test_decisions_are_read_in_pages_the_oldest_first(audit_url: str) -> None:
+def test_decisions_are_read_in_pages_the_oldest_first(log: AuditLog) -> None:
     """Whatever the order in which they were recorded, within limits of time and number, over several pages."""
-    log = open_audit(audit_url)
     count = 2 * PAGE + 7
     record(log, *reversed(range(count)))
     ids = [f"d{number}" for number in range(count)]
@@ -53,12 +52,10 @@ def test_decisions_are_read_in_pages_the_oldest_first(audit_url: str) -> None:
     assert [one["decision_id"] for one in log.decisions(since=since, until=until)] == ids[3:9]
     assert [one["decision_id"] for one in log.decisions(since=since, limit=2)] == ids[3:5]
     assert list(log.decisions(limit=0)) == []
-    log.close()
 
 
-def test_an_id_that_was_used_is_refused_and_the_others_are_recorded(audit_url: str) -> None:
+def test_an_id_that_was_used_is_refused_and_the_others_are_recorded(log: AuditLog) -> None:
     """The same decision again is no fault, since it may have been tried again; another one with its id is."""
-    log = open_audit(audit_url)
     record(log, 1)
 
     async def mixed() -> list[BaseException | None]:
@@ -73,7 +70,6 @@ def test_an_id_that_was_used_is_refused_and_the_others_are_recorded(audit_url: s
     assert isinstance(unknown, UnknownDecisionError)
     assert known is None
     assert [one["reason"] for one in log.decisions()] == [made_up(1)["reason"]] * 2
-    log.close()
 
 
 @pytest.mark.parametrize(
@@ -96,12 +92,10 @@ def test_a_decision_that_cannot_be_kept_is_refused(tmp_path: Path, changes: dict
         record(log, 3)
 
 
-def test_text_that_is_at_hand_is_kept_as_it_is(audit_url: str) -> None:
+def test_text_that_is_at_hand_is_kept_as_it_is(log: AuditLog) -> None:
     """The service encodes an answer once, and letters of any language and the zero letter come back."""
-    log = open_audit(audit_url)
     asyncio.run(log.record(made_up(1), text='{"decision_id":"d1","reason":"caf\\u00e9 \\u0000 \\ud83d\\ude92"}'))
     assert log.decision("d1") == {"decision_id": "d1", "reason": "café \0 🚒", "outcomes": []}
-    log.close()
 
 
 @pytest.mark.parametrize("url", ["", "sqlite://", "mysql://host/x", "sqlite:///"])
@@ -124,9 +118,8 @@ def test_a_time_is_stored_to_the_microsecond() -> None:
         assert micros_of(EPOCH + timedelta(microseconds=micros)) == micros
 
 
-def test_decisions_are_found_by_their_reference(audit_url: str) -> None:
+def test_decisions_are_found_by_their_reference(log: AuditLog) -> None:
     """The latest first, with their outcomes; a reference that no database can hold is kept, and is not found."""
-    log = open_audit(audit_url)
     for number, reference in enumerate(["7", "8", "7", None, "7\0"]):
         asyncio.run(log.record(made_up(number, reference=reference)))
     asyncio.run(log.outcome("d0", outcome_of(0, 4.0)))
@@ -136,4 +129,3 @@ def test_decisions_are_found_by_their_reference(audit_url: str) -> None:
     kept = log.decision("d4")
     assert kept is not None
     assert kept["reference"] == "7\0"
-    log.close()

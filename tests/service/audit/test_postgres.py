@@ -9,18 +9,18 @@ from tests.postgres import PostgresServer
 from tests.service.audit.test_log import record
 
 from runcard.errors import AuditError, InputError
-from runcard.service.audit import open_audit
+from runcard.service.audit import AuditLog, open_audit
 
 
-def test_a_restarted_server_is_noticed_by_nobody_who_comes_after_it(postgres_server: PostgresServer) -> None:
+def test_a_restarted_server_is_noticed_by_nobody_who_comes_after_it(
+    postgres_server: PostgresServer, server_log: AuditLog
+) -> None:
     """The old connection is broken then, and the first record after it is taken all the same."""
-    log = open_audit(postgres_server.new_database())
-    record(log, 1)
+    record(server_log, 1)
     postgres_server.stop()
     postgres_server.start()
-    record(log, 2)
-    assert [one["decision_id"] for one in log.decisions()] == ["d1", "d2"]
-    log.close()
+    record(server_log, 2)
+    assert [one["decision_id"] for one in server_log.decisions()] == ["d1", "d2"]
 
 
 def test_a_server_that_is_away_is_an_error_at_once(postgres_server: PostgresServer) -> None:
@@ -102,15 +102,13 @@ def test_a_server_that_hangs_is_given_up(postgres_url: str) -> None:
     log.close()
 
 
-def test_a_loop_that_is_closed_takes_nobody_along(postgres_url: str) -> None:
+def test_a_loop_that_is_closed_takes_nobody_along(server_log: AuditLog) -> None:
     """The writer goes on when the event loop of a record is gone before the record is written."""
-    log = open_audit(postgres_url)
 
     async def hurry() -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(log.record({"decision_id": "x", "time": "2026-11-16T21:40:03Z"}), 0.0001)
+            await asyncio.wait_for(server_log.record({"decision_id": "x", "time": "2026-11-16T21:40:03Z"}), 0.0001)
 
     asyncio.run(hurry())
-    record(log, 1)
-    assert log.decision("d1") is not None
-    log.close()
+    record(server_log, 1)
+    assert server_log.decision("d1") is not None

@@ -7,8 +7,6 @@ import resource
 import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,14 +20,11 @@ from runcard.service.audit import open_audit
 from runcard.service.audit.sqlite import SqliteLog
 
 
-def test_every_commit_is_synchronised(tmp_path: Path) -> None:
+def test_every_commit_is_synchronised(file_log: SqliteLog) -> None:
     """The connection that writes has a write-ahead log and waits for the disk."""
-    log = open_audit(str(tmp_path / "audit.db"))
-    assert isinstance(log, SqliteLog)
-    assert log._writing is not None
-    assert log._writing.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert log._writing.execute("PRAGMA synchronous").fetchone() == (2,)
-    log.close()
+    assert file_log._writing is not None
+    assert file_log._writing.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert file_log._writing.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
 def test_the_file_is_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,35 +81,32 @@ def test_a_file_of_another_version_or_program_is_refused_and_left_alone(tmp_path
         open_audit(str(tmp_path / "none" / "audit.db"))
 
 
-def test_a_file_that_was_moved_is_noticed(tmp_path: Path) -> None:
+def test_a_file_that_was_moved_is_noticed(tmp_path: Path, file_log: SqliteLog) -> None:
     """Nothing is acknowledged that no name leads to."""
-    log = open_audit(str(tmp_path / "audit.db"))
-    record(log, 1)
+    record(file_log, 1)
     (tmp_path / "audit.db").rename(tmp_path / "old.db")
     with pytest.raises(AuditError, match="moved or removed"):
-        record(log, 2)
-    log.close()
+        record(file_log, 2)
 
 
-def test_a_write_ahead_log_that_was_removed_is_noticed(tmp_path: Path) -> None:
+def test_a_write_ahead_log_that_was_removed_is_noticed(tmp_path: Path, file_log: SqliteLog) -> None:
     """Nothing is acknowledged that goes to a -wal without a name, and what was acknowledged before is saved."""
-    log = open_audit(str(tmp_path / "audit.db"))
-    record(log, 1)
+    record(file_log, 1)
     for ending in ("-wal", "-shm"):
         (tmp_path / f"audit.db{ending}").unlink()
     for number in (2, 3):
         with pytest.raises(AuditError, match="moved or removed"):
-            record(log, number)
+            record(file_log, number)
     with closing(sqlite3.connect(tmp_path / "audit.db")) as database:
         assert database.execute("SELECT count(*) FROM runcard_decision").fetchone() == (1,)
-    log.close()
 
 
-def test_after_an_error_the_write_ahead_log_is_emptied_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_an_error_the_write_ahead_log_is_emptied_first(
+    tmp_path: Path, file_log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was acknowledged is in the file itself before more is written: none stands behind a failed commit."""
     path, written, found = tmp_path / "audit.db", SqliteLog._written, list[int]()
-    log = open_audit(str(path))
-    record(log, 1)
+    record(file_log, 1)
 
     def failing(*_: Any) -> Any:
         raise sqlite3.OperationalError("disk I/O error")
@@ -127,32 +119,30 @@ def test_after_an_error_the_write_ahead_log_is_emptied_first(tmp_path: Path, mon
         other.execute("SELECT count(*) FROM runcard_decision").fetchone()
         monkeypatch.setattr(SqliteLog, "_written", failing)
         with pytest.raises(AuditError, match="disk I/O error"):
-            record(log, 2)
+            record(file_log, 2)
         assert Path(f"{path}-wal").stat().st_size > 0
         monkeypatch.setattr(SqliteLog, "_written", noted)
-        record(log, 3)
+        record(file_log, 3)
     assert found == [0]
-    assert [one["decision_id"] for one in log.decisions()] == ["d1", "d3"]
-    log.close()
+    assert [one["decision_id"] for one in file_log.decisions()] == ["d1", "d3"]
 
 
-def test_nothing_is_written_behind_what_may_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_written_behind_what_may_be_lost(
+    tmp_path: Path, file_log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While somebody reads the write-ahead log after an error it cannot be emptied, so that nothing is acknowledged."""
     path = tmp_path / "audit.db"
     monkeypatch.setattr("runcard.service.audit.sqlite.BUSY_SECONDS", 0.05)
-    log = open_audit(str(path))
-    assert isinstance(log, SqliteLog)
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        record(log, 1)
-        log._drop()
+        record(file_log, 1)
+        file_log._drop()
         with pytest.raises(AuditError, match="another process reads it while it is being repaired"):
-            record(log, 2)
+            record(file_log, 2)
         reader.execute("COMMIT")
-    record(log, 3)
-    assert [one["decision_id"] for one in log.decisions()] == ["d1", "d3"]
-    log.close()
+    record(file_log, 3)
+    assert [one["decision_id"] for one in file_log.decisions()] == ["d1", "d3"]
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
@@ -185,38 +175,6 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     log.close()
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_two_processes_write_one_file(tmp_path: Path) -> None:
-    """Both open a new file at once and write under load, and every record of both is there."""
-    code = (
-        "import asyncio, sys\n"
-        "from runcard.service.audit import open_audit\n"
-        "log = open_audit(sys.argv[1])\n"
-        "async def one(name):\n"
-        "    await log.record({'decision_id': name, 'time': '2026-11-16T21:40:03+00:00'})\n"
-        "async def many():\n"
-        "    for turn in range(20):\n"
-        "        await asyncio.gather(*(one(f'{sys.argv[2]}-{turn}-{n}') for n in range(25)))\n"
-        "sys.stdin.readline()\n"
-        "asyncio.run(many())\n"
-        "log.close()\n"
-    )
-    path = str(tmp_path / "audit.db")
-    started = [
-        subprocess.Popen([sys.executable, "-c", code, path, name], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-        for name in "abc"
-    ]
-    for process in started:
-        assert process.stdin is not None
-        process.stdin.write(b"\n")
-        process.stdin.flush()
-    for process in started:
-        _, said = process.communicate(timeout=60)
-        assert process.returncode == 0, said.decode()
-    log = open_audit(path)
-    assert sum(1 for _ in log.decisions()) == 3 * 500
-    log.close()
 
 
 def test_the_file_is_plain_to_read_for_others(tmp_path: Path) -> None:

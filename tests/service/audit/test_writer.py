@@ -4,13 +4,13 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import nullcontext
 
 import pytest
 from tests.service.audit.made_up import made_up
 
 from runcard.errors import AuditError
-from runcard.service.audit import open_audit
+from runcard.service.audit.sqlite import SqliteLog
 from runcard.service.audit.writer import DecisionRow, GroupWriter, Row
 
 ROW = DecisionRow("d", 0, "{}")
@@ -117,27 +117,6 @@ def test_closing_writes_what_waits() -> None:
     assert written == 30
 
 
-def test_any_error_of_a_write_is_known_until_one_succeeds() -> None:
-    """Whether the log works is asked for by who looks after the service: also a fault of ours is a failure of it."""
-    wrong: list[Exception] = []
-
-    def write(rows: Sequence[Row]) -> list[None]:
-        if wrong:
-            raise wrong[0]
-        return [None] * len(rows)
-
-    writer = GroupWriter(write)
-    for error in (AuditError("the disk is full"), ZeroDivisionError("a fault of ours")):
-        wrong[:] = [error]
-        with pytest.raises(AuditError):
-            asyncio.run(writer.put(ROW))
-        assert writer.failed
-        wrong.clear()
-        asyncio.run(writer.put(ROW))
-        assert not writer.failed
-    writer.close()
-
-
 def test_nothing_is_being_written_once_it_is_closed() -> None:
     """Closing waits for the group that is on its way, and for those that wait: the file is closed after it."""
     begun, written = threading.Event(), list[int]()
@@ -160,21 +139,20 @@ def test_nothing_is_being_written_once_it_is_closed() -> None:
     asyncio.run(two())
 
 
-def test_many_records_are_few_transactions(tmp_path: Path) -> None:
+def test_many_records_are_few_transactions(file_log: SqliteLog) -> None:
     """Of 2,000 records that come 200 at a time, at least ten share a commit on average (the rate is a benchmark)."""
-    log = open_audit(str(tmp_path / "audit.db"))
-    writer = log._writer  # type: ignore[attr-defined]
+    writer = file_log._writer
     write, groups = writer._write, list[int]()
 
     def counted(rows: Sequence[Row]) -> Sequence[Exception | None]:
         groups.append(len(rows))
-        return write(rows)  # type: ignore[no-any-return]
+        return write(rows)
 
     writer._write = counted
 
     async def work(worker: int) -> None:
         for number in range(10):
-            await log.record(made_up(10 * worker + number))
+            await file_log.record(made_up(10 * worker + number))
 
     async def turn() -> None:
         await asyncio.gather(*(work(worker) for worker in range(200)))
@@ -182,14 +160,11 @@ def test_many_records_are_few_transactions(tmp_path: Path) -> None:
     asyncio.run(turn())
     assert sum(groups) == 2_000
     assert len(groups) <= 200, groups
-    assert sum(1 for _ in log.decisions()) == 2_000
-    log.close()
+    assert sum(1 for _ in file_log.decisions()) == 2_000
 
 
-def test_the_log_of_the_service_says_once_that_writing_fails_and_once_that_it_is_back(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """One line for a hundred records that could not be written, whatever the reasons, and one for those after."""
+def test_a_failure_is_known_until_a_write_succeeds_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Also a fault of ours. One line for all records that could not be written, whatever why, and one after them."""
     wrong: list[Exception] = []
 
     def write(rows: Sequence[Row]) -> list[None]:
@@ -197,14 +172,13 @@ def test_the_log_of_the_service_says_once_that_writing_fails_and_once_that_it_is
             raise wrong[0]
         return [None] * len(rows)
 
-    async def many() -> list[BaseException | None]:
-        return [one for _ in range(10) for one in await asyncio.gather(writer.put(ROW), return_exceptions=True)]
-
     writer = GroupWriter(write)
     for error in (AuditError("the disk is full"), ZeroDivisionError("a fault of ours"), None):
         wrong[:] = [] if error is None else [error]
-        assert all((one is None) == (error is None) for one in asyncio.run(many()))
-    asyncio.run(many())
+        for _ in range(10):
+            with pytest.raises(AuditError) if error else nullcontext():
+                asyncio.run(writer.put(ROW))
+            assert writer.failed is (error is not None)
     assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
         ("ERROR", "no decision is answered until the audit log can be written again: the disk is full"),
         ("WARNING", "the audit log is written again, and decisions are answered"),

@@ -5,35 +5,17 @@ import pytest
 from tests.departments import grid_department
 
 from runcard.city import City, generate_grid
-from runcard.errors import InputError
 from runcard.plan.answer import unit_prices
 from runcard.plan.everywhere import everywhere
 from runcard.plan.plan import Plan, solve
 from runcard.plan.situation import Situation
-from runcard.policy.options import team_number
 from runcard.service.explorer.layers import points_of
-
-POLICIES = ("closest-first", "optimal", "one-step", "fixed-card")
-"""Those that find all teams at once; one-step-mean-field is in test_ahead_rule.py, where it is compiled anyway."""
 
 
 @pytest.fixture(scope="module")
 def town() -> City:
     """Four engines and two ladders on sixteen nodes."""
     return grid_department(side=4, engines=4, ladders=2)
-
-
-@pytest.mark.parametrize("name", POLICIES)
-def test_every_policy_sends_what_it_decides(town: City, name: str) -> None:
-    """In random states, for every demand point of every kind, the team of `decide` goes."""
-    department, random = solve(town, name), np.random.default_rng(1)
-    for fleet in department.fleets:
-        points = np.arange(fleet.problem.num_points)
-        for _ in range(3):
-            idle = random.integers(0, fleet.problem.trucks + 1)
-            sent = fleet.policy.teams(idle, points).tolist()
-            decided = [team_number(fleet.problem, fleet.policy.decide(idle, point).team) for point in points]
-            assert sent == decided
 
 
 def test_points_of_other_sizes_are_told_apart() -> None:
@@ -89,10 +71,3 @@ def test_those_that_are_missing_come_from_outside(department: Plan) -> None:
     assert set(one.units) == {("E03", "outside")}
     assert set(nobody.units) == {("outside", "outside")}
     assert unit_prices(nobody) == {}
-
-
-@pytest.mark.parametrize("busy", [["E99"], ["E01", "E01"]])
-def test_units_must_be_known_and_named_once(department: Plan, busy: list[str]) -> None:
-    """The service never invents a unit."""
-    with pytest.raises(InputError, match=f"busy: expected .*{busy[0]}"):
-        department.idle_in(Situation(at="", busy=busy))

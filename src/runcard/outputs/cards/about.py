@@ -2,6 +2,7 @@
 
 from runcard.outputs.cards.book import CardBook
 from runcard.outputs.cards.depth import DepthTable
+from runcard.outputs.fit_file import care_line
 from runcard.plan.words import counted
 
 MARK = "◆"
@@ -34,6 +35,7 @@ def about_lines(book: CardBook) -> list[str]:
         f"with the units out that the line is made for{_estimated(book)}; in print, that of line 1 where it departs.",
         "The district is that of the station closest to the area. Chances and minutes are those of the model, not a "
         "promise for one incident.",
+        *filter(None, [care_line(book.fit_faults)]),
     ]
 
 

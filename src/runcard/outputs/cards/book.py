@@ -103,6 +103,8 @@ class CardBook:
     """The cards of each kind as a policy, by period, "" for every hour; they may have more lines."""
     fleets: Mapping[str, Mapping[str, Fleet]] = field(default_factory=dict)
     """In the same way, what they were made from."""
+    fit_faults: tuple[str, ...] = ()
+    """In which ways the city is badly fitted to a log, as the fit says it."""
 
     @property
     def num_departing(self) -> int:
@@ -178,6 +180,7 @@ def make_book(
         city=city,
         sets=sets,
         fleets=fleets,
+        fit_faults=plan.fit_faults,
     )
 
 

@@ -23,7 +23,7 @@ from runcard.interval import Interval
 from runcard.outputs.cards.book import CardBook
 from runcard.plan.fleet import fleet_of
 from runcard.plan.plan import Plan
-from runcard.plan.words import counted
+from runcard.plan.words import CHANCE_ONLY, counted
 from runcard.policy.base import Policy
 from runcard.policy.run_card import RunCards
 from runcard.policy.solve import evaluate
@@ -87,7 +87,8 @@ class DepthTable:
             f"{_response(shown)}{_against(self.rows[0], self.rows[-1], self.policy)}."
         )
         rest = " The rest takes a dispatch system that looks at which units are free."
-        return found + (rest if shown.kept.value < ALL_OF_IT else "")
+        found += rest if shown.kept.value < ALL_OF_IT else ""
+        return found if self.exact else f"{found} {CHANCE_ONLY}"
 
 
 def _response(row: DepthRow) -> str:

@@ -21,6 +21,7 @@ from runcard.outputs.report import words
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import PART, TITLES, Row
+from runcard.outputs.why import MEANT, NOT_KNOWN, why_rows
 from runcard.page import page_of
 from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
 from runcard.policy.solve_options import SolveOptions
@@ -61,6 +62,7 @@ def report_page(report: Report, *, command: str = "") -> str:
     """The text of the page."""
     results, city = report.solved.outcomes, report.city
     times, unit = price_words(city)
+    titles = [words.policy_title(one, number, len(results)) for number, one in enumerate(results)]
     return page_of(
         "report.html",
         map_data={"ground": ground_of(city), "layers": layers_of(report), "note": _map_note(report)},
@@ -69,7 +71,10 @@ def report_page(report: Report, *, command: str = "") -> str:
         words=words,
         fit_file=fit_file,
         chance_only=CHANCE_ONLY,
-        titles=[words.policy_title(one, number, len(results)) for number, one in enumerate(results)],
+        titles=titles,
+        why=why_rows(dict(zip(titles, (outcome.why_missed for outcome in results), strict=True))),
+        meant=MEANT,
+        why_not_known=NOT_KNOWN,
         rows=_standard_rows(report),
         kinds=_kind_rows(report),
         groups=_groups(report),

@@ -15,6 +15,7 @@ from runcard.assess.steps import NamedSteps
 from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.mdp.problem import DispatchProblem
+from runcard.outputs.whatif.words import sends_several
 
 LOADS: Final = (0.5, 0.8, 1.25, 1.5)
 SHARED_DELAYS: Final = (0.0, 0.5, 1.0)
@@ -77,11 +78,6 @@ def changes_of(given: City) -> list[Variant]:
             words = DELAY_WORDS.get(shared, f"held up together on {shared:.0%} of the roads that they share")
             found.append(Variant(about="delay", words=words, city=replace(city, shared_delay=shared)))
     return found
-
-
-def sends_several(city: City) -> bool:
-    """Whether some incident is sent several units of one kind: else no units of one kind share a road."""
-    return any(one.trucks > 1 for point in city.demand for one in city.standards_of(point))
 
 
 def with_targets(city: City, more_minutes: float) -> City:

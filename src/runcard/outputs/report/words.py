@@ -12,6 +12,7 @@ from runcard.assess.policy_choice import worse_note
 from runcard.city.model import DAYS_PER_YEAR, City, Standard
 from runcard.interval import Interval
 from runcard.outputs.fit_file import care_words, fit_faults
+from runcard.outputs.why import why_sentence
 from runcard.plan.words import (
     and_list,
     counted,
@@ -54,6 +55,7 @@ def summary(report: "Report") -> list[str]:
         _facts(report.city),
         *filter(None, [care_words(fit_faults(report.fit))]),
         _today(report),
+        *_why(report),
         _recommended(report),
         *replaced_words(report.solved),
         *_card(report),
@@ -110,6 +112,12 @@ def _today(report: "Report") -> str:
     )
 
 
+def _why(report: "Report") -> list[str]:
+    """Why standards are missed today, if it is known."""
+    why = report.solved.first.why_missed
+    return [] if why is None else list(filter(None, [why_sentence(report.city, why, exact=report.solved.exact)]))
+
+
 def _recommended(report: "Report") -> str:
     """What the recommended dispatch changes."""
     city, first, last = report.city, report.solved.first, report.solved.last
@@ -122,8 +130,8 @@ def _recommended(report: "Report") -> str:
         response = "the mean response stays the same"
     found = verdict(gain)
     year = per_year(report.solved.fewer(last).value, city)
-    # How sure it is: exact numbers need no interval in a sentence.
-    between = "" if report.solved.exact else f" (95 % sure: {_range(gain)})"
+    # How sure it is: exact numbers, and those of the same policy twice, need no interval in a sentence.
+    between = "" if report.solved.exact or gain.low == gain.high else f" (95 % sure: {_range(gain)})"
     if city.objective.minimise != "late":
         aim = "the shortest mean response" if city.objective.minimise == "minutes" else "missed standards and minutes"
         return (

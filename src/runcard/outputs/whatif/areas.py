@@ -23,11 +23,36 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.model import City
-from runcard.outputs.whatif.result import AreaEffect, KindEffect
+from runcard.assess.change import Difference, FleetChange
+from runcard.assess.team_shares import TeamShares
+from runcard.interval import Interval
+from runcard.mdp.problem import MINUTES, P_LATE
+from runcard.outputs.whatif.result import AreaChange
 from runcard.simulate.result import interval_of
 
 FEWEST: Final = 30
+
+
+class PointMeans(NamedTuple):
+    """What the demand points of a kind get in the long run under the recommended policy."""
+
+    shares: TeamShares
+    batches: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    """[batch, J] the sum of missed standards, and the incidents, in each batch of a simulation; None if calculated."""
+
+    def mean(self, measure: str) -> NDArray[np.float64]:
+        """[J] the mean of a measure; nan if it is not known."""
+        return self.shares.mean(self.shares.problem.measures[measure])
+
+    @property
+    def closest(self) -> list[str]:
+        """[J] the station with a unit of the kind that has the shortest drive there."""
+        problem = self.shares.problem
+        return [problem.station_ids[i] for i in problem.order[:, 0].tolist()]
+
+
+Ends = tuple[PointMeans, PointMeans]
+"""Before and after."""
 
 
 class Noise(NamedTuple):
@@ -41,24 +66,24 @@ class Noise(NamedTuple):
         return Noise(self.per_incident + other.per_incident, self.per_day + other.per_day)
 
 
-def noise_of(one: KindEffect, rates: Mapping[str, float]) -> dict[str, Noise]:
+def noise_of(change: FleetChange, points: Ends, rates: Mapping[str, float]) -> dict[str, Noise]:
     """What a simulation leaves open of the change of each area by one kind; `rates` are those of the areas after."""
-    sums = [points.batches for points in one.points]
-    if not one.changed or sums[0] is None or sums[1] is None:
+    sums, cities = [own.batches for own in points], (change.before.city, change.after.city)
+    if not change.changed or sums[0] is None or sums[1] is None:
         return {}
-    nodes = {node_id: n for n, node_id in enumerate(dict.fromkeys(point.node_id for point in one.after.demand))}
-    place = np.array([nodes[point.node_id] for point in one.after.demand])
+    nodes = {node_id: n for n, node_id in enumerate(dict.fromkeys(point.node_id for point in cities[1].demand))}
+    place = np.array([nodes[point.node_id] for point in cities[1].demand])
     # The same batches before and after; a last one may be missing where it had no incidents.
     num = min(len(own[0]) for own in (sums[0], sums[1]))
     parts, per_day, seen = [], [], np.full(len(nodes), np.inf)
-    for city, (missed, incidents) in ((one.before, sums[0]), (one.after, sums[1])):
+    for city, (missed, incidents) in zip(cities, (sums[0], sums[1]), strict=True):
         above, below = (_by_area(own[:num], place, len(nodes)) for own in (missed, incidents))
         total = below.sum(axis=0)
         seen = np.minimum(seen, total)
         safe = np.maximum(total, 1.0)
         parts.append((above - above.sum(axis=0) / safe * below) * num / safe)
         per_day.append(np.bincount(place, [point.incidents_per_day for point in city.demand], len(nodes)))
-    found, largest = {}, max((standard.weight for standard in one.after.standards), default=1.0)
+    found, largest = {}, max((standard.weight for standard in cities[1].standards), default=1.0)
     for node_id, n in nodes.items():
         if rates[node_id] <= 0.0:
             continue
@@ -79,12 +104,10 @@ def _by_area(values: NDArray[np.float64], place: NDArray[np.int64], num_areas: i
     return found.T
 
 
-def area_effects(
-    before: City, after: City, kinds: Mapping[str, KindEffect], *, days_per_year: float
-) -> tuple[AreaEffect, ...]:
+def area_changes(policy: Difference, points: Mapping[str, Ends], *, days_per_year: float) -> tuple[AreaChange, ...]:
     """What changes in each area with incidents; where a simulation saw none, nothing is known and it is left out."""
     rates, rates_before = defaultdict[str, float](float), defaultdict[str, float](float)
-    for old, new in zip(before.demand, after.demand, strict=True):
+    for old, new in zip(policy.before.demand, policy.after.demand, strict=True):
         rates_before[old.node_id] += old.incidents_per_day
         rates[new.node_id] += new.incidents_per_day
     missed, minutes = (
@@ -93,40 +116,45 @@ def area_effects(
     )
     closest: dict[str, tuple[str, str]] = {}
     noise = defaultdict[str, Noise](Noise)
-    for one in kinds.values():
-        for node_id, own_noise in noise_of(one, rates).items():
+    for kind, change in policy.kinds.items():
+        for node_id, own_noise in noise_of(change, points[kind], rates).items():
             noise[node_id] = noise[node_id].plus(own_noise)
-        known = np.logical_not(np.isnan(one.points[0].missed) | np.isnan(one.points[1].missed))
-        for j in np.flatnonzero(known).tolist():
-            node_id, rate = one.after.demand[j].node_id, one.after.demand[j].incidents_per_day
-            for when, own in enumerate(one.points):
-                missed[node_id][when] += rate * float(own.missed[j])
-                minutes[node_id][when] += rate * float(own.minutes[j]) if one.changed else 0.0
-            minutes[node_id][2] += rate if one.changed else 0.0
-            if one.changed:
-                closest.setdefault(node_id, (one.points[0].closest[j], one.points[1].closest[j]))
-    names = {point.node_id: point.name for point in before.demand if point.name}
+        late, waited = ([own.mean(measure) for own in points[kind]] for measure in (P_LATE, MINUTES))
+        closest_ends = list(zip(*(own.closest for own in points[kind]), strict=True))
+        for j in np.flatnonzero(np.isfinite(late[0]) & np.isfinite(late[1])).tolist():
+            demand = change.after.city.demand[j]
+            node_id, rate = demand.node_id, demand.incidents_per_day
+            for when in (0, 1):
+                missed[node_id][when] += rate * float(late[when][j])
+                minutes[node_id][when] += rate * float(waited[when][j]) if change.changed else 0.0
+            if change.changed:
+                minutes[node_id][2] += rate
+                closest.setdefault(node_id, closest_ends[j])
+    names = {point.node_id: point.name for point in policy.before.demand if point.name}
     found = []
     for node_id, rate in rates.items():
         weight = minutes[node_id][2]
         if rate <= 0.0 or weight <= 0.0:
             continue
         of_missed = [part / rate for part in missed[node_id]]
-        of_minutes = [part / weight for part in minutes[node_id][:2]]
-        area = AreaEffect(
-            node_id,
-            names.get(node_id) or before.node(node_id).name,
+        in_a_day = rate * of_missed[1] - rates_before[node_id] * of_missed[0]
+        area = AreaChange(
+            node_id=node_id,
+            name=names.get(node_id) or policy.before.node(node_id).name,
             incidents_before=rates_before[node_id],
             incidents_after=rate,
             missed_before=of_missed[0],
             missed_after=of_missed[1],
-            minutes_before=of_minutes[0],
-            minutes_after=of_minutes[1],
+            minutes_before=minutes[node_id][0] / weight,
+            minutes_after=minutes[node_id][1] / weight,
             closest_before=closest[node_id][0],
             closest_after=closest[node_id][1],
-            days_per_year=days_per_year,
-            half=noise[node_id].per_incident,
-            half_per_year=days_per_year * noise[node_id].per_day,
+            more_missed=_within(of_missed[1] - of_missed[0], noise[node_id].per_incident),
+            per_year=_within(days_per_year * in_a_day, days_per_year * noise[node_id].per_day),
         )
         found.append(area)
     return tuple(found)
+
+
+def _within(value: float, half: float) -> Interval:
+    return Interval(value, value - half, value + half)

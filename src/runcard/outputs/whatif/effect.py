@@ -12,25 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from runcard.assess.change import FleetChange
+from runcard.assess.change import Difference, FleetChange
 from runcard.assess.exact import assess_exactly
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import best_policy, busy_part, is_small, policy_note, worse_note
 from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps
-from runcard.assess.team_shares import TeamShares, exact_shares
+from runcard.assess.team_shares import exact_shares
 from runcard.city.model import LATE, City
-from runcard.mdp.problem import MINUTES, P_LATE
-from runcard.outputs.whatif.areas import area_effects
+from runcard.outputs.whatif.areas import Ends, PointMeans, area_changes
 from runcard.outputs.whatif.changes import CityChange, apply_changes, change_words, changed_kinds
 from runcard.outputs.whatif.outside import same_outside
-from runcard.outputs.whatif.result import (
-    Effect,
-    KindEffect,
-    PointMeans,
-    UnitEffect,
-    days_per_year,
-)
+from runcard.outputs.whatif.result import Effect, days_per_year
 from runcard.outputs.whatif.words import rate_words
 from runcard.policy.optimal import NAME as OPTIMAL
 from runcard.policy.solve import check_size, policy_name
@@ -63,20 +56,22 @@ def find_effect(
     before, after = (one.of_week if period is None else one.in_period(period) for one in (before, after))
     of_period = None if period is None else city.period(period)
     changed = changed_kinds(before, after)
-    found, notes = {}, list[str]()
+    notes, points = list[str](), dict[str, Ends]()
+    policies: tuple[dict[str, FleetChange], dict[str, FleetChange]] = ({}, {})
     for kind in before.kinds:
         named = steps if len(before.kinds) == 1 else NamedSteps(steps, kind)
         old = before.of_kind(kind)
         new = same_outside(old, after.of_kind(kind)) if kind in changed else old
         work = _Work(kind, old, new, _names(old, new, name), seed, options, named, asked=name is not None)
         exact = incidents is None and all(is_small(one) for one in (old, new))
-        found[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
-        if found[kind].policies[0].name != work.names[0]:
-            note = worse_note(work.names[0])
-            notes.append(f"{kind}: {note}" if before.said(kind) else note)
-        if note := policy_note(max(old, new, key=busy_part), work.names[0]):
-            notes.append(f"{kind}: {note}" if before.said(kind) else note)
-    simulated = any(not one.exact for one in found.values())
+        found, points[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
+        for of_policy, change in zip(policies, found, strict=True):
+            of_policy[kind] = change
+        of_kind = [] if found[0].name == work.names[0] else [worse_note(work.names[0])]
+        of_kind += filter(None, [policy_note(max(old, new, key=busy_part), work.names[0])])
+        notes += [f"{kind}: {note}" if before.said(kind) else note for note in of_kind]
+    differences = tuple(Difference(before=before, after=after, kinds=of_policy) for of_policy in policies)
+    simulated = not all(change.exact for change in policies[0].values())
     if any(standard.weight != 1.0 for standard in city.standards):
         notes.append("Missed standards count with their weights.")
     if city.objective != LATE:
@@ -84,11 +79,9 @@ def find_effect(
     if city.has_periods:
         notes.append(rate_words(of_period))
     return Effect(
-        before=before,
-        after=after,
         changes=tuple(change_words(before, after)),
-        kinds=found,
-        areas=area_effects(before, after, found, days_per_year=days_per_year(of_period)),
+        policies=(differences[0], differences[1]),
+        areas=area_changes(differences[0], points, days_per_year=days_per_year(of_period)),
         seconds=time.perf_counter() - began,
         incidents=(incidents or INCIDENTS) if simulated else None,
         asked_to_simulate=incidents is not None,
@@ -126,29 +119,26 @@ class _Work:
             return [(self.before, self.steps)]
         return [(self.before, NamedSteps(self.steps, "before")), (self.after, NamedSteps(self.steps, "after"))]
 
-    def _effect(self, outcomes: Sequence[Mapping[str, FleetOutcome]], points: Sequence[PointMeans]) -> KindEffect:
-        """What changes between the outcomes by policy of the first city and of the last one."""
-        ends = outcomes[0], outcomes[-1]
-        return KindEffect(
-            kind=self.kind,
-            policies=tuple(FleetChange(*(by_name[name] for by_name in ends)) for name in self.names),
-            units=_units(self.kind, *(by_name[self.names[0]] for by_name in ends)),
-            points=(points[0], points[-1]),
-        )
+    def _found(
+        self, outcomes: Sequence[Mapping[str, FleetOutcome]], points: Sequence[PointMeans]
+    ) -> tuple[list[FleetChange], Ends]:
+        """What changes under each policy between the first city and the last one, and what demand points get."""
+        changes = [FleetChange(outcomes[0][name], outcomes[-1][name]) for name in self.names]
+        return changes, (points[0], points[-1])
 
-    def exactly(self) -> KindEffect:
-        """The effect, calculated."""
+    def exactly(self) -> tuple[list[FleetChange], Ends]:
+        """What changes, calculated."""
         outcomes, points = [], []
         for city, steps in self._cities():
             found = assess_exactly(city, list(dict.fromkeys(self.names)), self.options, steps=steps)
             best = found.fleets[0]
             steps.begin("areas")
-            points.append(_means(exact_shares(best.policy, best.evaluation, threads=self.options.threads)))
+            points.append(PointMeans(exact_shares(best.policy, best.evaluation, threads=self.options.threads)))
             outcomes.append(dict(zip(found.names, found.fleets, strict=True)))
-        return self._effect(outcomes, points)
+        return self._found(outcomes, points)
 
-    def simulated(self, incidents: int) -> KindEffect:
-        """The effect, over so many incidents that need this kind.
+    def simulated(self, incidents: int) -> tuple[list[FleetChange], Ends]:
+        """What changes, over so many incidents that need this kind.
 
         A policy that nobody named and that is worse than closest-first in one of the cities is given up for that.
         """
@@ -160,32 +150,6 @@ class _Work:
             best = self.names[0]
             if not self.asked and best != OPTIMAL and keeper.is_worse(best, CLOSEST, self.kind):
                 return replace(self, names=(CLOSEST, CLOSEST)).simulated(incidents)
-            means = _means(keeper.shares()[best][self.kind])
-            points.append(replace(means, batches=keeper.missed_at_points(best, self.kind)))
+            points.append(PointMeans(keeper.shares()[best][self.kind], keeper.missed_at_points(best, self.kind)))
             outcomes.append(by_name)
-        return self._effect(outcomes, points)
-
-
-def _means(shares: TeamShares) -> PointMeans:
-    """What each demand point gets."""
-    problem = shares.problem
-    return PointMeans(
-        missed=shares.mean(problem.measures[P_LATE]),
-        minutes=shares.mean(problem.measures[MINUTES]),
-        closest=tuple(problem.station_ids[i] for i in problem.order[:, 0].tolist()),
-    )
-
-
-def _units(kind: str, before: FleetOutcome, after: FleetOutcome) -> tuple[UnitEffect, ...]:
-    """How busy each unit is, by how busy the units of its station are."""
-    homes, busy = [], []
-    for fleet in (before, after):
-        city = fleet.city
-        homes.append({unit.unit_id if city.has_roster else unit.station_id: unit.station_id for unit in city.units})
-        busy.append(dict(zip(fleet.problem.station_ids, fleet.busy_fractions.tolist(), strict=True)))
-    units = []
-    for unit_id in dict.fromkeys([*homes[0], *homes[1]]):
-        old, new = (of.get(unit_id) for of in homes)
-        parts = (None if old is None else busy[0][old], None if new is None else busy[1][new])
-        units.append(UnitEffect(unit_id, kind, old, new, *parts))
-    return tuple(units)
+        return self._found(outcomes, points)

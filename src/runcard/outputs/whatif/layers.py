@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from runcard.city.model import City
 from runcard.outputs.ground import ground_of
-from runcard.outputs.whatif.result import AreaEffect, Effect
+from runcard.outputs.whatif.result import AreaChange, Effect
 from runcard.outputs.whatif.words import a_year, closest_words, signed, span
 from runcard.page.colours import Classes, classes_of, diverging, sequential
 from runcard.plan.words import misses
@@ -25,7 +25,7 @@ def map_data(effect: Effect) -> dict[str, Any]:
     units = " or ".join(effect.changed_kinds)
     ground = ground_of(effect.after)
     ground["stations"] = _stations(effect, ground["stations"])
-    missed = [100.0 * area.more_missed for area in effect.areas]
+    missed = [100.0 * area.more_missed.value for area in effect.areas]
     minutes = [area.minutes_after - area.minutes_before for area in effect.areas]
     both = [100.0 * one for area in effect.areas for one in (area.missed_before, area.missed_after)]
     levels = classes_of(both, num=6, label=lambda limit: f"{limit:.6g}")
@@ -88,19 +88,19 @@ def station_change_lines(before: City, after: City) -> dict[str, list[str]]:
     return lines
 
 
-def _lines(effect: Effect, area: AreaEffect) -> list[str]:
+def _lines(effect: Effect, area: AreaChange) -> list[str]:
     """What the label of an area says."""
     what, between = misses(effect.before), span(area.per_year, 1.0, 1, sign=True)
     noise = f"95 % sure: {between}" if between else "too few simulated incidents to be sure"
     return [
         f"Area {area.name or area.node_id}",
         f"{what} per 100 incidents: {100.0 * area.missed_before:.1f} before, {100.0 * area.missed_after:.1f} after "
-        f"({signed(100.0 * area.more_missed, 1)})",
+        f"({signed(100.0 * area.more_missed.value, 1)})",
         f"first {' or '.join(effect.changed_kinds)}: {area.minutes_before:.2f} min before, "
         f"{area.minutes_after:.2f} after",
         f"closest station: {closest_words(area)}",
-        f"{area.incidents_after:.3g} incidents a day: {signed(area.more_per_year, 1)} {what} {a_year(effect.period)}",
-        *([] if area.half == 0.0 else [noise if area.is_clear else f"no clear change; {noise}"]),
+        f"{area.incidents_after:.3g} incidents a day: {signed(area.per_year.value, 1)} {what} {a_year(effect.period)}",
+        *([] if area.more_missed.half == 0.0 else [noise if area.is_clear else f"no clear change; {noise}"]),
     ]
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from runcard.outputs import fit_file
 from runcard.outputs.fit_file import care_words
 from runcard.outputs.whatif.layers import map_data
-from runcard.outputs.whatif.result import AreaEffect, Effect, UnitEffect
+from runcard.outputs.whatif.result import AreaChange, Effect, UnitWork
 from runcard.outputs.whatif.words import (
     a_year,
     area_words,
@@ -17,7 +17,10 @@ from runcard.outputs.whatif.words import (
     signed,
     span,
     standard_words,
+    why_parts,
+    why_words,
 )
+from runcard.outputs.why import MEANT, why_rows
 from runcard.page import page_of
 from runcard.plan.words import misses
 
@@ -45,6 +48,9 @@ def whatif_page(effect: Effect) -> str:
         arrivals=arrival_lines(effect),
         method=method(effect),
         policy_words=policy_words(effect),
+        why=why_rows(why_parts(effect)),
+        meant=MEANT,
+        why_words=why_words(effect),
         tables={"losers": losers, "gainers": gainers},
         units=changed_units(effect),
         signed=signed,
@@ -54,19 +60,19 @@ def whatif_page(effect: Effect) -> str:
     )
 
 
-def losing_and_gaining(effect: Effect, most: int = MOST_AREAS) -> tuple[list[AreaEffect], list[AreaEffect]]:
+def losing_and_gaining(effect: Effect, most: int = MOST_AREAS) -> tuple[list[AreaChange], list[AreaChange]]:
     """The areas that lose the most in a year, and those that gain the most, where that is clear and not small."""
     least = LEAST_CHANGE[effect.exact]
-    ranked = [area for area in effect.ranked_areas() if abs(area.more_missed) >= least and area.is_clear]
-    losers = [area for area in ranked if area.more_missed > 0.0]
-    gainers = [area for area in reversed(ranked) if area.more_missed < 0.0]
+    ranked = [area for area in effect.ranked_areas() if abs(area.more_missed.value) >= least and area.is_clear]
+    losers = [area for area in ranked if area.more_missed.value > 0.0]
+    gainers = [area for area in reversed(ranked) if area.more_missed.value < 0.0]
     return losers[:most], gainers[:most]
 
 
-def changed_units(effect: Effect, most: int | None = None) -> list[UnitEffect]:
+def changed_units(effect: Effect, most: int | None = None) -> list[UnitWork]:
     """The units of the kinds that change: those that come, go or move, then by how much their work changes."""
 
-    def size(unit: UnitEffect) -> float:
+    def size(unit: UnitWork) -> float:
         if unit.busy_before is None or unit.busy_after is None or unit.station_before != unit.station_after:
             return 2.0
         return abs(unit.busy_after - unit.busy_before)

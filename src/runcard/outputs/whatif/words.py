@@ -4,10 +4,12 @@ from math import isfinite, isnan
 from typing import Final
 
 from runcard.assess.change import Change
-from runcard.city.model import Standard
+from runcard.assess.why import WhyMissed
+from runcard.city.model import City, Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.interval import Interval
-from runcard.outputs.whatif.result import AreaEffect, Effect, KindEffect
+from runcard.outputs.whatif.result import AreaChange, Effect
+from runcard.outputs.why import NOT_KNOWN, why_change_words
 from runcard.plan.words import CHANCE_ONLY, article, certainty, misses
 
 SAME: Final = 5e-7
@@ -56,7 +58,7 @@ def rate_words(period: Period | None) -> str:
     )
 
 
-def closest_words(area: AreaEffect) -> str:
+def closest_words(area: AreaChange) -> str:
     """The station that is closest to an area, before and after."""
     return ", then ".join(dict.fromkeys((area.closest_before, area.closest_after)))
 
@@ -82,23 +84,33 @@ def headline(effect: Effect, number: int = 0) -> str:
     return f"{whole(abs(difference.value), decimals)} {more} {what} {yearly}{between}: {instead}."
 
 
+def why_parts(effect: Effect) -> dict[str, WhyMissed | None]:
+    """Why standards are missed before and after the changes, under the recommended policy; None where not known."""
+    return dict(zip(("before", "after"), effect.policies[0].why_missed or (None, None), strict=True))
+
+
+def why_words(effect: Effect) -> str:
+    """By how much each part of what is missed changes, or that the parts are not known."""
+    ends = effect.policies[0].why_missed
+    return NOT_KNOWN if ends is None else why_change_words(*ends)
+
+
 def arrival_lines(effect: Effect, number: int = 0) -> list[str]:
     """For each kind that changes: when its first unit is there, and the last one where several go."""
     lines = []
-    for one in effect.kinds.values():
-        if not one.changed:
+    for kind, change in effect.policies[number].kinds.items():
+        if not change.changed:
             continue
-        policy, unit = one.policies[number], one.kind
-        line = f"The first {unit} is there after {_instead(policy.first_minutes)} on average"
-        if policy.last_minutes is not None and kind_sends_several(one):
-            line += f", the last one after {_instead(policy.last_minutes)}"
+        line = f"The first {kind} is there after {_instead(change.first_minutes)} on average"
+        if change.last_minutes is not None and sends_several(change.before.city):
+            line += f", the last one after {_instead(change.last_minutes)}"
         lines.append(f"{line}.")
     return lines
 
 
-def kind_sends_several(one: KindEffect) -> bool:
-    """Whether several units of a kind go to some incident."""
-    return any(one.before.trucks_for(point) > 1 for point in one.before.demand)
+def sends_several(city: City) -> bool:
+    """Whether several units of one kind go to some incident: else no units of one kind share a road."""
+    return any(one.trucks > 1 for point in city.demand for one in city.standards_of(point))
 
 
 def _instead(change: Change) -> str:
@@ -139,8 +151,8 @@ def area_words(effect: Effect) -> str:
 
 def policy_words(effect: Effect) -> str:
     """Who decides which units go, before and after."""
-    rules = {one.policies[0].name: None for one in effect.kinds.values()}
-    named = [f"{kind}: {one.policies[0].name}" for kind, one in effect.kinds.items()]
+    rules = {change.name: None for change in effect.kinds.values()}
+    named = [f"{kind}: {change.name}" for kind, change in effect.kinds.items()]
     rule = ", ".join(named) if len(rules) > 1 else next(iter(rules))
     return f"The rule that sends units ({rule}) is worked out anew after the changes; closest-first stands beside it."
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
-from runcard.service.board import document_of
+from runcard.service.board import unit_document
 from runcard.service.documents import BoardDocument, BoardUpdate, UnitChange, UnitDocument, UnitUpdate
 from runcard.service.parts import Parts, parts_of
 from runcard.service.problems import ProblemError, refusals
@@ -32,7 +32,7 @@ async def read_unit(unit_id: str, request: Request) -> dict[str, Any]:
     """One unit of the board."""
     parts = parts_of(request)
     _check_unit(parts, unit_id)
-    return document_of(parts.board.states[unit_id])
+    return unit_document(parts.board.states[unit_id])
 
 
 @router.put(

@@ -42,7 +42,7 @@ class CardDocument(BaseModel):
     area_name: str
     district: str
     type: str
-    incident_class: int = Field(validation_alias="row")
+    row: int = Field(serialization_alias="incident_class")
     kind: str
     standards: list[str]
     lines: list[CardLine]
