@@ -165,7 +165,6 @@ def test_a_kind_that_nobody_needs_changes_nothing() -> None:
     with_boats = replace(
         city,
         units=(Unit("B1", "s1", "boat"), *city.units),
-        stations=tuple(replace(one, trucks=0) for one in city.stations),
         busy_minutes={"boat": 500.0, "engine": 60.0, "ladder": 80.0},
     )
     assert with_boats.kinds == city.kinds == KINDS
@@ -184,7 +183,6 @@ def test_a_type_that_never_happens_is_not_told() -> None:
     with_floods = replace(
         city,
         units=(Unit("B1", "s1", "boat"), *city.units),
-        stations=tuple(replace(one, trucks=0) for one in city.stations),
         standards=(Standard("flood", "boat", 1, 1, 9.0), *city.standards),
         demand=(*city.demand[:4], calm, *city.demand[4:]),
         busy_minutes={"boat": 500.0, "engine": 60.0, "ladder": 80.0},
@@ -202,7 +200,6 @@ def two_ends() -> City:
         target_minutes=None,
         busy_minutes={"engine": 20.0, "ladder": 30.0},
         units=tuple(Unit(f"{kind}{n} of {home}", home, kind) for kind, n, home in kinds),
-        stations=tuple(replace(one, trucks=0) for one in plain.stations),
         standards=(
             Standard("fire", "engine", 2, 1, 3.0, busy_minutes=50.0),
             Standard("fire", "ladder", 1, 1, 3.0),
