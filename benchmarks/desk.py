@@ -128,7 +128,7 @@ def _seconds_of_map(num_stations: int, side: int) -> float:
     city = replace(grid, trucks_per_incident=1)
     problem = dispatch_problem(city, minutes=False)
     policy = OrderPolicy(
-        name="closest-first", problem=problem, order=problem.order, values=_NoPrices(), certificate=None
+        name="closest-first", problem=problem, order=problem.order, known=_NoPrices(), certificate=None
     )
     with TemporaryDirectory() as folder:
         seconds = _seconds(lambda: draw_map(city, [policy], Path(folder) / "map.png"))

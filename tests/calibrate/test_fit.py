@@ -19,6 +19,7 @@ from tests.calibrate.cities import (
     true_plain_city,
 )
 
+from runcard.calibrate.build import build_city
 from runcard.calibrate.fit import Fit, fit_city, pairs_of_a_station, pairs_together
 from runcard.calibrate.goodness import judge_fit
 from runcard.calibrate.log import Log, read_log
@@ -136,6 +137,20 @@ def test_whether_units_of_a_station_leave_together_is_found(fit: Fit, tmp_path: 
     assert {law.shared for law in found.city.turnout_by_kind.values()} == {False}
     own = fit_city(city, log, overrule={"turnout.ladder.shared": 1.0}).city.turnout_by_kind
     assert (own["engine"].shared, own["ladder"].shared) == (False, True)
+
+
+def test_units_leave_together_only_where_that_is_sure(fit: Fit) -> None:
+    """A correlation of 0.8 that may as well be 0.3 leaves each unit by itself; of one from 0.6 on they go together."""
+    for low, shared in ((0.3, False), (0.6, True)):
+        numbers = [
+            replace(one, value=0.8, low=low) if one.name == "turnout.engine.shared" else one for one in fit.numbers
+        ]
+        city = build_city(
+            fit.before, numbers, homes=fit.homes, types=fit.types, sent=fit.sent, turnout=fit.turnout,
+            driving=fit.driving, rates=fit.rates, periods=fit.periods, centres=fit.placed.centres, target_minutes=None,
+            notes=[],
+        )  # fmt: skip
+        assert city.turnout_by_kind["engine"].shared is shared
 
 
 @pytest.mark.slow

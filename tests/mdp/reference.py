@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.rows import PolicyRows
 
 mp.mp.dps = 40
 
@@ -155,6 +156,19 @@ class Dense:
             trucks = [i for i in order[j] for _ in range(state[i])][: self.problem.trucks_needed[j]]
             table[place, j] = self.team_number[tuple(trucks.count(i) for i in range(len(state)))]
         return table
+
+    def sent_by_table(self, table: Table) -> NDArray[np.float64]:
+        """[S, T] the rate at which a policy sends each team."""
+        rates = np.zeros((len(self.states), self.problem.num_teams))
+        for state, row in enumerate(table):
+            np.add.at(rates[state], row, self.problem.incidents_per_day)
+        return rates
+
+    def sent_by_rows(self, rows: PolicyRows) -> NDArray[np.float64]:
+        """[S, T] the same of rows of every state."""
+        rates = np.zeros((len(self.states), self.problem.num_teams))
+        np.add.at(rates, (np.searchsorted(rows.end, np.arange(len(rows.team)), side="right"), rows.team), rows.rate)
+        return rates
 
     def totals(self, value: NDArray[np.float64]) -> Iterator[tuple[int, int, list[int], NDArray[np.float64]]]:
         """For each state and demand point: its teams, and cost(a, j) + h(f-a) of each of them."""

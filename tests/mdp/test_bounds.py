@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 from tests.seeds import each_seed
 
-from runcard.city import generate_grid
 from runcard.mdp.bounds import Residuals
 from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.evaluate import evaluate_rule
-from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule, ValueRule
 from runcard.mdp.solve import solve_optimal
 
-from .problems import make_problem, random_values
+from .problems import grid_problem, make_problem, random_values
 from .reference import ManyDigits
 
 
@@ -41,7 +39,10 @@ def extreme_problem(seed: int) -> DispatchProblem:
 
 @each_seed(40)
 def test_bounds_hold_to_the_last_digit(seed: int) -> None:
-    """The optimum and closest-first in forty digits lie in the proven intervals, without any slack."""
+    """The optimum and closest-first in forty digits lie in the proven intervals, without any slack.
+
+    Values that nothing was done to give bounds as well, in coarse and in fine numbers, also on closest-first.
+    """
     problem = extreme_problem(seed)
     exact = ManyDigits(problem)
     solution, closest = solve_optimal(problem), evaluate_rule(problem, OrderRule(problem.order))
@@ -49,41 +50,34 @@ def test_bounds_hold_to_the_last_digit(seed: int) -> None:
     assert solution.lower <= optimum <= solution.upper
     assert closest.lower <= of_closest <= closest.upper
     assert solution.lower <= evaluate_rule(problem, ValueRule(solution.value)).upper
-
-
-@each_seed(10)
-def test_bounds_at_any_values_hold_to_the_last_digit(seed: int) -> None:
-    """Values that nothing was done to give bounds as well, in coarse and in fine numbers, also on closest-first."""
-    problem = extreme_problem(seed)
-    exact, backend = ManyDigits(problem), cpu_backend(problem, 1)
-    total = sum(exact.rates)
-    optimum, (of_closest, _) = exact.optimum(), exact.values(exact.dense.order_table(problem.order))
-    for size in (1e-6, 1.0, 1e6):
+    backend, total = cpu_backend(problem, 1), sum(exact.rates)
+    for size in (1e-6, 1.0, 1e6) if seed < 10 else ():
         value = random_values(problem, seed, size=size)
+        greedy, _ = exact.values(exact.dense.greedy_table(value))
         for coarse in (True, False):
-            assert problem.bounds(backend.improve(value, coarse=coarse).residuals).lower <= optimum * total
+            bounds = problem.bounds(backend.improve(value, coarse=coarse).residuals)
+            assert bounds.lower <= optimum * total <= bounds.upper
+            assert coarse or greedy * total <= bounds.upper * (1.0 + 1e-9)
         bounds = problem.bounds(backend.residuals(backend.rows(OrderRule(problem.order)), value))
         assert bounds.lower <= of_closest * total <= bounds.upper
 
 
 @pytest.mark.parametrize("load", [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])
-@pytest.mark.parametrize("trucks", [[1, 1], [2, 1, 1], [1, 1, 1, 1], [3, 3]])
-def test_every_load_converges(trucks: list[int], load: float) -> None:
-    """From one incident per truck and busy time to a thousand, solving and evaluating converge, to what is exact."""
-    problem = make_problem(trucks, [2, 1, 3, 4], load=load * (1.0 - 1e-9), seed=3)
-    exact = ManyDigits(problem)
-    solution, closest = solve_optimal(problem), evaluate_rule(problem, OrderRule(problem.order))
-    assert solution.converged
-    assert closest.converged
-    assert solution.lower <= exact.optimum() <= solution.upper
-    of_closest, _ = exact.values(exact.dense.order_table(problem.order))
-    assert closest.cost == pytest.approx(float(of_closest), rel=1e-10)
+def test_every_load_converges(load: float) -> None:
+    """From one incident per truck and busy time to a thousand, solving and evaluating converge, to what is exact.
 
-
-@pytest.mark.parametrize("load", [1.1, 10.0, 100.0, 1000.0])
-def test_every_load_of_a_city_converges(load: float) -> None:
-    """A thousand states converge at every load, too."""
-    problem = dispatch_problem(generate_grid(side=5, num_stations=10, load=load * (1.0 - 1e-9), seed=3))
+    So do they with a thousand states.
+    """
+    for trucks in ([1, 1], [2, 1, 1], [1, 1, 1, 1], [3, 3]):
+        problem = make_problem(trucks, [2, 1, 3, 4], load=load * (1.0 - 1e-9), seed=3)
+        exact = ManyDigits(problem)
+        solution, closest = solve_optimal(problem), evaluate_rule(problem, OrderRule(problem.order))
+        assert solution.converged
+        assert closest.converged
+        assert solution.lower <= exact.optimum() <= solution.upper
+        of_closest, _ = exact.values(exact.dense.order_table(problem.order))
+        assert closest.cost == pytest.approx(float(of_closest), rel=1e-10)
+    problem = grid_problem(10, load * (1.0 - 1e-9), side=5, seed=3)
     solution, closest = solve_optimal(problem), evaluate_rule(problem, OrderRule(problem.order))
     assert solution.converged
     assert closest.converged
@@ -120,7 +114,7 @@ def test_small_costs_are_solved_as_well_as_large_ones() -> None:
     assert other.upper * 2.0**40 == pytest.approx(one.upper, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each_seed(8)
 def test_negative_costs_are_bounded_too(seed: int) -> None:
     """Costs that cancel leave residuals that are far smaller than what was added: rounding counts the costs."""
     problem = make_problem([1], [1] * 50, load=0.5, seed=seed)
@@ -134,8 +128,8 @@ def test_negative_costs_are_bounded_too(seed: int) -> None:
         assert found.upper - found.lower < 1e-6
 
 
-@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("num_points", [100, 1000, 10_000])
+@each_seed(4)
 def test_many_demand_points_add_up_their_rounding(num_points: int, seed: int) -> None:
     """Two trucks that cost alike are Erlang's loss system: with ten thousand points, too, it lies in the bounds."""
     rng = np.random.default_rng(seed)
@@ -152,6 +146,28 @@ def test_many_demand_points_add_up_their_rounding(num_points: int, seed: int) ->
     for found in (solve_optimal(problem), evaluate_rule(problem, OrderRule(problem.order))):
         assert found.converged
         assert found.lower <= exact <= found.upper
+
+
+@pytest.mark.parametrize("unit", [0.0, 1e-6])
+def test_each_part_of_the_rounding_is_counted(unit: float) -> None:
+    """Bounds are moved outwards by what the proof says, and by no more: sums, twice with keys, levels, and the keys."""
+    problem, num_terms, most_negative, u = make_problem([2, 1], [2, 1], load=0.4), 30, 0.25, 2.0**-53
+    rng = np.random.default_rng(1)
+    lowest, largest = rng.normal(size=4), rng.random(4)
+    highest = lowest + rng.random(4)
+    found = Residuals(lowest, highest, largest, unit).bounds(
+        problem.levels, num_terms=num_terms, most_negative=most_negative
+    )
+    chance, rates = problem.levels.idle_distribution, problem.levels.generator
+    middle = sum(chance * (lowest + highest)) / 2.0
+    size, of_levels = 2.0 * problem.total_incidents_per_day * most_negative, 4.0 * 4 * abs(middle)
+    for n in range(4):
+        changes = sum(rates[n, m] * (largest[n] + largest[m]) for m in range(4) if m != n)
+        size += chance[n] * (max(abs(lowest[n]), abs(highest[n])) + changes)
+        of_levels += 32.0 * 4 * chance[n] * max(abs(lowest[n] - middle), abs(highest[n] - middle))
+    wanted = u * ((num_terms + 16) * size * (2.0 if unit else 1.0) + of_levels) + unit
+    assert found.rounding - unit == pytest.approx(wanted - unit, rel=1e-6)
+    assert (found.lower, found.upper) == pytest.approx((chance @ lowest - wanted, chance @ highest + wanted), rel=1e-15)
 
 
 def test_rounding_grows_with_the_number_of_terms() -> None:

@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 from tests.seeds import each_seed
 
-from runcard.city import generate_grid
 from runcard.errors import InputError
 from runcard.mdp import cpu
 from runcard.mdp.evaluate import evaluate_rule
-from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.memory import bytes_of_rows, bytes_of_values
 from runcard.mdp.rows import OrderRule, ValueRule
 from runcard.mdp.solve import solve_optimal
 
-from .problems import make_problem, random_problem
+from .problems import grid_problem, make_problem, random_problem
 from .reference import Dense
 
 
@@ -37,7 +35,7 @@ def test_converged_means_within_the_tolerance(side: int, num_stations: int, gamm
     The error of the costs comes on top, and no solver can make it smaller.
     And what did not is said to have not; the bounds hold either way, and no policy beats the lower one.
     """
-    problem = dispatch_problem(generate_grid(side=side, num_stations=num_stations, load=load, seed=3, gamma=gamma))
+    problem = grid_problem(num_stations, load, side=side, seed=3, gamma=gamma)
     found = solve_optimal(problem, tolerance=1e-9)
     never_late = found.upper <= 1e-15 + problem.cost_error
     assert found.converged
@@ -50,8 +48,8 @@ def test_converged_means_within_the_tolerance(side: int, num_stations: int, gamm
     assert optimal.lower <= closest.upper
 
 
-@pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("max_improvements", [1, 2])
+@each_seed(8)
 def test_bounds_of_32_bits_hold(seed: int, max_improvements: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A solve that is cut short among its steps of 32 bits has valid bounds too, and says that it did not converge.
 
@@ -70,17 +68,6 @@ def test_bounds_of_32_bits_hold(seed: int, max_improvements: int, monkeypatch: p
     assert bounds.upper / total - bounds.lower / total <= 3.0 * unit + 1e-11 * optimum
 
 
-@each_seed(10)
-def test_values_and_probabilities_agree(seed: int) -> None:
-    """The late rate from the values is the average of the costs under the probabilities, two computations apart."""
-    problem = random_problem(seed)
-    rule = OrderRule(problem.order)
-    found = evaluate_rule(problem, rule)
-    dense = Dense(problem)
-    costs = dense.rate_of(problem.cost, dense.order_table(problem.order))
-    assert found.probability @ costs == pytest.approx(found.late_per_day, rel=1e-9)
-
-
 def test_a_load_without_meaning_is_refused() -> None:
     """A rate that is off by many orders of magnitude is an error in words, not a number."""
     problem = make_problem([1, 1], [1, 2])
@@ -90,7 +77,7 @@ def test_a_load_without_meaning_is_refused() -> None:
 
 def test_no_more_memory_than_was_thought() -> None:
     """Solving and evaluating take no more memory than the estimate that decides whether they may begin."""
-    problem = dispatch_problem(generate_grid(side=10, num_stations=14, load=0.1, seed=1))
+    problem = grid_problem(14, 0.1, side=10)
     solve_optimal(problem, max_improvements=2)  # compiles
     fresh = replace(problem)
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Tests of the chain of one policy: values of the cost and of any measure, and probabilities, against dense algebra."""
+"""Tests of the chain of one policy: values of the cost and of any measure against dense algebra, and what it tells."""
 
 from dataclasses import replace
 
@@ -9,9 +9,9 @@ from tests.seeds import each_seed
 from runcard.mdp.chain import chain_of
 from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.progress import Progress
-from runcard.mdp.rows import OrderRule, TableRule, ValueRule
+from runcard.mdp.rows import OrderRule, TableRule
 
-from .problems import make_problem, random_problem, random_values
+from .problems import make_problem, random_problem
 from .reference import Dense, value_error
 
 
@@ -30,22 +30,6 @@ def test_values_of_the_cost_and_of_any_measure(seed: int) -> None:
         slack = 1e-13 * other.tau * (1.0 + np.abs(exact.value).max())
         assert found.lower - slack <= exact.late_fraction * problem.total_incidents_per_day <= found.upper + slack
         assert value_error(found.value, exact, problem) <= 1e-6
-
-
-@pytest.mark.parametrize("load", [0.05, 0.7, 3.0, 400.0])
-def test_probabilities_and_what_follows_from_them(load: float) -> None:
-    """States, teams and measures have their dense means at low load and at high load, where sweeps go the other way."""
-    problem = make_problem([2, 1, 2], [2, 1, 4], load=load, seed=3)
-    dense, value = Dense(problem), random_values(problem, 2)
-    table = dense.greedy_table(value)
-    found = chain_of(problem, ValueRule(value), [problem.measures["minutes"]], threads=2).probabilities()
-    exact = dense.probabilities(table)
-    assert found.converged
-    np.testing.assert_allclose(found.probability, exact, rtol=0, atol=1e-11)
-    use = np.zeros(problem.num_teams)
-    np.add.at(use, table, np.outer(exact, problem.incidents_per_day))
-    np.testing.assert_allclose(found.team_use, use, rtol=0, atol=1e-9 * use.sum())
-    assert found.measured[0] == pytest.approx(exact @ dense.rate_of(problem.measures["minutes"], table), rel=1e-9)
 
 
 def test_probabilities_that_do_not_settle_say_so() -> None:

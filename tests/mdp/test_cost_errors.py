@@ -28,7 +28,7 @@ def moved(problem: DispatchProblem, error: float, seed: int) -> DispatchProblem:
 
 
 @pytest.mark.parametrize("error", [1e-9, 1e-4, 0.1])
-@each_seed(12)
+@each_seed(8)
 def test_the_true_values_lie_in_the_intervals(seed: int, error: float) -> None:
     """With costs that are off by at most the stated error, the true optimum and policies are where it is proven."""
     truth = random_problem(seed)

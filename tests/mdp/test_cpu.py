@@ -7,43 +7,33 @@ import numpy as np
 import pytest
 from tests.seeds import each_seed
 
+from runcard.city import Objective
 from runcard.errors import InputError
 from runcard.mdp import cpu, layout
 from runcard.mdp.cpu import cpu_backend
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.memory import bytes_of_values
-from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import DecisionRule, OrderRule, PolicyRows, TableRule, ValueRule
+from runcard.mdp.objective import with_objective
+from runcard.mdp.rows import OrderRule, ValueRule
 from runcard.mdp.solve import solve_optimal
 from runcard.policy.solve import POLICY_NAMES, evaluate, solve_problem
 
-from .problems import make_problem, random_problem, random_values
-from .reference import Dense
+from .problems import every_state, make_problem, random_problem, random_values
 
 
 @each_seed(12)
-def test_every_rule_sends_a_team_to_every_incident(seed: int) -> None:
+def test_every_improvement_sends_a_team_to_every_incident(seed: int) -> None:
     """The rates of a row add up to Σλ, and its teams are idle in its state and of the size some point wants."""
     problem = random_problem(seed)
-    dense, backend = Dense(problem), cpu_backend(problem, 1)
-    rules: tuple[DecisionRule, ...] = (
-        OrderRule(problem.order),
-        TableRule(dense.random_table(np.random.default_rng(seed))),
-        ValueRule(random_values(problem, seed)),
-    )
-    found = [backend.rows(rule) for rule in rules]
-    found += [backend.improve(random_values(problem, seed), coarse=coarse).rows for coarse in (True, False)]
-    for all_rows in found:
-        rows: PolicyRows
-        (rows,) = all_rows
+    for coarse in (True, False):
+        (rows,) = cpu_backend(problem, 1).improve(random_values(problem, seed), coarse=coarse).rows
         assert rows.end[-1] == len(rows.team) == len(rows.rate)
         assert rows.measured.shape == (0, problem.num_states)
-        for state, (first, last) in zip(dense.states, np.stack([np.append(0, rows.end[:-1]), rows.end]).T, strict=True):
+        for idle, first, last in zip(every_state(problem), [0, *rows.end[:-1]], rows.end, strict=True):
             assert rows.rate[first:last].sum() == pytest.approx(problem.total_incidents_per_day, rel=1e-12)
             teams = problem.teams.counts[rows.team[first:last]]
-            assert (teams <= state).all()
-            wanted = {min(k, sum(state)) for k in problem.trucks_needed.tolist()}
-            assert set(teams.sum(axis=1).tolist()) <= wanted
+            assert (teams <= idle).all()
+            assert set(teams.sum(axis=1).tolist()) <= {min(k, idle.sum()) for k in problem.trucks_needed.tolist()}
 
 
 def test_rows_are_small() -> None:
@@ -54,21 +44,21 @@ def test_rows_are_small() -> None:
     assert sum(array.nbytes for array in rows[:-1]) < 8 * 8 + 10 * 10 + 8 * 8 + 1
 
 
-def short_of_memory(problem: DispatchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave memory for the values of a problem, and for nothing else."""
-    monkeypatch.setattr(cpu, "SMALL_BYTES", 0)
-    monkeypatch.setattr(cpu, "available_bytes", lambda: bytes_of_values(problem.num_states) + 1.0)
+@pytest.mark.parametrize("bare", [False, True])
+def test_without_memory_for_rows_they_are_made_again(bare: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the rows of a policy would not fit beside its values, solving and evaluating give the same bytes.
 
-
-def test_without_memory_for_rows_they_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the rows of a policy would not fit beside its values, solving and evaluating give the same bytes."""
+    So do they for a problem without minutes, and for one that minimises them.
+    """
     problem = make_problem([2, 1, 3, 1], [2, 1, 3, 2], seed=4)
+    problem = replace(problem, measures={}) if bare else with_objective(problem, Objective("late+minutes", 0.1))
     monkeypatch.setattr(layout, "CHUNK_STATES", 12)
     assert cpu_backend(problem).keeps_rows
     kept = solve_optimal(problem)
     rules = (OrderRule(problem.order), ValueRule(kept.value))
     expected = [evaluate_rule(problem, rule) for rule in rules]
-    short_of_memory(problem, monkeypatch)
+    monkeypatch.setattr(cpu, "SMALL_BYTES", 0)
+    monkeypatch.setattr(cpu, "available_bytes", lambda: bytes_of_values(problem.num_states) + 1.0)
     assert not cpu_backend(problem).keeps_rows
     made_again = solve_optimal(problem)
     assert kept.value.tobytes() == made_again.value.tobytes()
@@ -77,27 +67,8 @@ def test_without_memory_for_rows_they_are_made_again(monkeypatch: pytest.MonkeyP
         second = evaluate_rule(problem, rule)
         assert first.value.tobytes() == second.value.tobytes()
         assert first.probability.tobytes() == second.probability.tobytes()
-        assert first.measures == second.measures
+        assert (first.cost, first.measures) == (second.cost, second.measures)
         assert np.array_equal(first.dispatch_share, second.dispatch_share)
-
-
-def test_rows_made_again_without_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A problem without minutes is evaluated without memory for rows, too."""
-    problem = replace(make_problem([2, 1], [2, 1]), measures={})
-    expected = evaluate_rule(problem, OrderRule(problem.order)).late_fraction
-    short_of_memory(problem, monkeypatch)
-    assert evaluate_rule(problem, OrderRule(problem.order)).late_fraction == expected
-
-
-def test_values_that_are_given_are_left_alone() -> None:
-    """No operation writes to the values that it is given: they may be read-only."""
-    problem = make_problem([2, 1], [2, 1])
-    backend, value = cpu_backend(problem), random_values(problem, 1)
-    value.flags.writeable = False
-    rows = backend.improve(value).rows
-    backend.sweep(rows, value, 3)
-    backend.residuals(rows, value)
-    assert np.array_equal(value, random_values(problem, 1))
 
 
 @pytest.mark.parametrize("threads", [0, -3, 1.5, "two"])
@@ -121,10 +92,10 @@ def test_the_four_operations_fit_together() -> None:
     problem = make_problem([2, 1], [2, 1], load=0.4, seed=2)
     backend = cpu_backend(problem, 1)
     value = random_values(problem, 1)
+    value.flags.writeable = False  # no operation writes to the values that it is given
     rows, before = backend.improve(value)
     swept = backend.sweep(rows, value, 4)
     after = backend.residuals(rows, swept)
     assert problem.bounds(after).gap < 1e-3 * problem.bounds(before).gap
     assert backend.probabilities(rows, tolerance=1e-9, max_sweeps=500).probability.sum() == pytest.approx(1.0)
     assert backend.improve(value, want_rows=False).rows == []
-    assert np.array_equal(value, random_values(problem, 1))

@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from runcard.mdp.arrays import Floats
 from runcard.mdp.extrapolate import SAMPLE_STATES, extrapolated
 
 
-def iterates_of(
-    modes: list[float], num_iterates: int, size: int = 40
-) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+def iterates_of(modes: list[float], num_iterates: int, size: int = 40) -> tuple[list[Floats], Floats]:
     """Iterates of a linear sweep whose error lies in modes that shrink by the given factors, and its limit."""
     rng = np.random.default_rng(len(modes))
     limit, errors = rng.random(size), rng.normal(size=(len(modes), size))

@@ -6,23 +6,14 @@ from math import comb
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.seeds import each_seed
 
 from runcard.mdp.factored import FactoredValues, local_idle, team_parts
 from runcard.mdp.problem import DispatchProblem
 from runcard.response.teams import Teams
 
-from .problems import make_problem
+from .problems import make_problem, random_tables, sum_of_tables
 from .reference import Dense
-
-
-def random_tables(problem: DispatchProblem, neighbourhoods: list[list[int]], seed: int = 0) -> FactoredValues:
-    """Tables of random numbers for some neighbourhoods, the demand points dealt out to them, and busy chances."""
-    rng = np.random.default_rng([seed, 3])
-    stations = tuple(np.array(own) for own in neighbourhoods)
-    dealt = rng.permutation(problem.num_points) % len(stations)
-    points = tuple(np.flatnonzero(dealt == g) for g in range(len(stations)))
-    size = sum(int(np.prod(problem.trucks[own] + 1)) for own in stations)
-    return FactoredValues(problem, stations, points, rng.random(size), rng.uniform(0.05, 0.9, problem.num_stations))
 
 
 def table_of(values: FactoredValues, g: int) -> NDArray[np.float64]:
@@ -49,23 +40,17 @@ CASES = [
 
 @pytest.mark.parametrize(("problem", "neighbourhoods"), CASES)
 def test_prices_are_differences_of_the_sum(problem: DispatchProblem, neighbourhoods: list[list[int]]) -> None:
-    """In every state the price of every idle team is h(f-a) - h(f)."""
+    """In every state the price of every idle team is h(f-a) - h(f); values are 0 with every truck idle."""
     values, dense = random_tables(problem, neighbourhoods), Dense(problem)
+    full = value_at(values, dense.states[-1])
+    found = sum_of_tables(values)[: problem.num_states]
+    np.testing.assert_allclose(found, [value_at(values, state) - full for state in dense.states], atol=1e-13)
+    assert found[-1] == 0.0
     for state in dense.states:
         teams = np.flatnonzero((problem.teams.counts <= state).all(axis=1))
         after = [tuple((np.array(state) - problem.teams.counts[team]).tolist()) for team in teams]
         expected = [value_at(values, left) - value_at(values, state) for left in after]
         np.testing.assert_allclose(values.prices(np.array(state), teams), expected, rtol=0, atol=1e-13)
-
-
-@pytest.mark.parametrize(("problem", "neighbourhoods"), CASES)
-def test_every_state_is_the_sum(problem: DispatchProblem, neighbourhoods: list[list[int]]) -> None:
-    """The values of every state are the sums, less that of the state with every truck idle, in the order of states."""
-    values, dense = random_tables(problem, neighbourhoods), Dense(problem)
-    found = values.every_state()[: problem.num_states]
-    full = value_at(values, dense.states[-1])
-    np.testing.assert_allclose(found, [value_at(values, state) - full for state in dense.states], atol=1e-13)
-    assert found[-1] == 0.0
 
 
 def idle_chance(values: FactoredValues, state: tuple[int, ...], but: list[int]) -> float:
@@ -79,7 +64,7 @@ def idle_chance(values: FactoredValues, state: tuple[int, ...], but: list[int]) 
 
 
 @pytest.mark.parametrize(("problem", "neighbourhoods"), CASES)
-@pytest.mark.parametrize("seed", range(3))
+@each_seed(3)
 def test_local_prices_are_means_over_all_other_trucks(
     problem: DispatchProblem, neighbourhoods: list[list[int]], seed: int
 ) -> None:
@@ -89,7 +74,7 @@ def test_local_prices_are_means_over_all_other_trucks(
     local = local_idle(problem.trucks[stations])
     teams = local[local.sum(axis=1) <= 4]
     found = values.local_prices(stations, teams)
-    full = values.every_state()
+    full = sum_of_tables(values)
     for (x, idle), (n, team) in product(enumerate(local.tolist()), enumerate(teams.tolist())):
         if any(taken > have for taken, have in zip(team, idle, strict=True)):
             continue

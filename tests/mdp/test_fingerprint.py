@@ -1,12 +1,14 @@
 """Tests of the fingerprint of a city: what it notices, and what it does not."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from tests.departments import grid_department
 from tests.town import plain_town
 
 from runcard.city import City, DemandPoint, Objective, generate_grid
-from runcard.city.model import Driving, Outside, Turnout
+from runcard.city.model import Driving, Outside, Turnout, taken_as_sound
 from runcard.mdp import from_city
 from runcard.mdp.fingerprint import city_fingerprint, source_of
 from runcard.mdp.from_city import dispatch_problem
@@ -20,7 +22,13 @@ def city_of_two_classes() -> City:
 
 
 CITY = city_of_two_classes()
-FIRST_NODE, FIRST_LINK, FIRST_STATION, FIRST_POINT = CITY.nodes[0], CITY.links[0], CITY.stations[0], CITY.demand[0]
+FIRST_LINK = CITY.links[0]
+
+
+def first_changed(table: str, **changes: Any) -> City:
+    """The city with another first row of a table."""
+    first, *others = getattr(CITY, table)
+    return replace(CITY, **{table: (replace(first, **changes), *others)})
 
 
 def test_it_is_that_of_the_problem() -> None:
@@ -49,24 +57,21 @@ def test_no_table_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
         replace(CITY, trucks_per_incident=1),
         replace(CITY, arrivals_per_incident=2),
         replace(CITY, shared_delay=0.25),
-        replace(CITY, driving=Driving("gamma", cv=0.5)),
-        replace(CITY, driving=Driving(route_seed=99)),
+        *(replace(CITY, driving=law) for law in (Driving("gamma", cv=0.5), Driving(route_seed=99))),
         replace(CITY, driving=Driving("gamma", scale_minutes=0.5)),
         replace(CITY, turnout=Turnout(1.0)),
         replace(CITY, outside=Outside(9)),
         replace(CITY, objective=Objective("minutes")),
-        replace(CITY, objective=Objective("late+minutes", 0.1)),
-        replace(CITY, objective=Objective("late+minutes", 0.2)),
-        replace(CITY, links=(replace(FIRST_LINK, mean_minutes=2.0), *CITY.links[1:])),
-        replace(CITY, links=(*CITY.links, replace(FIRST_LINK, link_id="new"))),
-        replace(CITY, links=(*CITY.links, replace(FIRST_LINK, link_id="new", directed=True))),
-        replace(CITY, links=CITY.links[::-1]),
-        replace(CITY, stations=(replace(FIRST_STATION, trucks=2), *CITY.stations[1:])),
-        replace(CITY, stations=(replace(FIRST_STATION, station_id="other"), *CITY.stations[1:])),
-        replace(CITY, stations=CITY.stations[::-1]),
-        replace(CITY, demand=(replace(FIRST_POINT, incidents_per_day=2.0), *CITY.demand[1:])),
-        replace(CITY, demand=(replace(FIRST_POINT, trucks=3), *CITY.demand[1:])),
-        replace(CITY, demand=(replace(FIRST_POINT, name="flood"), *CITY.demand[1:])),
+        *(replace(CITY, objective=Objective("late+minutes", weight)) for weight in (0.1, 0.2)),
+        *(
+            replace(CITY, links=(*CITY.links, replace(FIRST_LINK, link_id="new", directed=one)))
+            for one in (False, True)
+        ),
+        *(replace(CITY, **{table: getattr(CITY, table)[::-1]}) for table in ("links", "stations")),
+        first_changed("links", mean_minutes=2.0),
+        *(first_changed("stations", **change) for change in ({"trucks": 2}, {"station_id": "other"})),
+        *(first_changed("demand", **change) for change in ({"incidents_per_day": 2.0}, {"trucks": 3})),
+        first_changed("demand", name="flood"),
         replace(CITY, demand=CITY.demand[:-1]),
     ],
 )
@@ -76,14 +81,30 @@ def test_what_decisions_depend_on_or_say_changes_it(other: City) -> None:
 
 
 @pytest.mark.parametrize(
+    "changes",
+    [
+        {"trucks": 3}, {"arrivals": 1}, {"target_minutes": 30.0}, {"weight": 0.25}, {"type": "flood"},
+        {"kind": "ladder"},
+    ],
+)  # fmt: skip
+def test_each_part_of_a_standard_changes_it(changes: dict[str, Any]) -> None:
+    """A plan that was made for other standards, or for other weights of the same, is of another city."""
+    city = grid_department(side=3, engines=3, ladders=1)
+    first, second, *others = city.standards
+    with taken_as_sound():
+        other = replace(city, standards=(first, replace(second, **changes), *others))
+    assert city_fingerprint(other) != city_fingerprint(city)
+
+
+@pytest.mark.parametrize(
     "same",
     [
         replace(CITY, name="another name"),
-        replace(CITY, nodes=(replace(FIRST_NODE, x_coord=-9.0, name="a", extra=(("b", "c"),)), *CITY.nodes[1:])),
-        replace(CITY, links=(replace(FIRST_LINK, link_id="new", length_m=7.0), *CITY.links[1:])),
-        replace(CITY, stations=(replace(FIRST_STATION, name="Central"), *CITY.stations[1:])),
-        replace(CITY, demand=(replace(FIRST_POINT, extra=(("d", "e"),)), *CITY.demand[1:])),
-        replace(CITY, demand=(replace(FIRST_POINT, trucks=CITY.trucks_per_incident), *CITY.demand[1:])),
+        first_changed("nodes", x_coord=-9.0, name="a", extra=(("b", "c"),)),
+        first_changed("links", link_id="new", length_m=7.0),
+        first_changed("stations", name="Central"),
+        first_changed("demand", extra=(("d", "e"),)),
+        first_changed("demand", trucks=CITY.trucks_per_incident),
         replace(CITY, busy_minutes=int(CITY.busy_minutes)),
     ],
 )

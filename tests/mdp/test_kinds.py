@@ -173,10 +173,10 @@ def test_all_kinds_together_are_no_better_than_each_by_itself(seed: int) -> None
     assert set(by_standard) == set(found)
 
 
-@pytest.mark.parametrize("seed", range(30, 36))
+@each_seed(6)
 def test_every_standard_of_closest_first_is_that_of_all_kinds_together(seed: int) -> None:
     """How often closest-first misses each standard is what the chain of all kinds together gives, inside its proof."""
-    city = random_department(seed)
+    city = random_department(30 + seed)
     joint, comparison = Joint(city), assess_exactly(city, ["closest-first"])
     (result,) = comparison
     order = {kind: fleet.problem.order for kind, fleet in result.fleets.items()}
@@ -218,13 +218,11 @@ def _closest(
 def test_a_kind_that_nobody_needs_changes_nothing() -> None:
     """Units that no type of incident needs leave every number of the others as it was, to the bit."""
     city = random_department(1)
-    spare = (*city.units, Unit("M1", city.stations[0].station_id, "medic"))
-    more = replace(city, units=spare, stations=_uncounted(city), busy_minutes={**_busy(city), "medic": 10.0})
+    spare, bare = (*city.units, Unit("M1", city.stations[0].station_id, "medic")), _uncounted(city)
+    more = replace(city, units=spare, stations=bare, busy_minutes={**dict(city.busy_minutes), "medic": 10.0})
     assert more.kinds == city.kinds
     before, after = (assess_exactly(one, ["closest-first", "optimal"]) for one in (city, more))
-    for one, other in zip(before, after, strict=True):
-        assert one.missed == other.missed
-        assert one.standards == other.standards
+    assert [(one.missed, one.standards) for one in before] == [(one.missed, one.standards) for one in after]
 
 
 def test_splitting_a_type_into_two_identical_ones_changes_nothing() -> None:
@@ -241,10 +239,9 @@ def test_splitting_a_type_into_two_identical_ones_changes_nothing() -> None:
     assert after.missed.value == pytest.approx(before.missed.value, rel=1e-9)
     found = {(one.standard.type, one.standard.kind, one.standard.rule): one.missed.value for one in after.standards}
     for one in before.standards:
-        key = (one.standard.type, one.standard.kind, one.standard.rule)
-        assert found[key] == pytest.approx(one.missed.value, rel=1e-9)
-        if one.standard.type == "fire":
-            assert found["other", *key[1:]] == pytest.approx(one.missed.value, rel=1e-9)
+        for name in {one.standard.type, "other" if one.standard.type == "fire" else one.standard.type}:
+            again = found[name, one.standard.kind, one.standard.rule]
+            assert again == pytest.approx(one.missed.value, rel=1e-9)
 
 
 def test_the_kind_must_be_one_that_incidents_need() -> None:
@@ -258,8 +255,3 @@ def test_the_kind_must_be_one_that_incidents_need() -> None:
 
 def _uncounted(city: City) -> tuple[object, ...]:
     return tuple(replace(station, trucks=0) for station in city.stations)
-
-
-def _busy(city: City) -> Mapping[str, float]:
-    assert isinstance(city.busy_minutes, Mapping)
-    return city.busy_minutes

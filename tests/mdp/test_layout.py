@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.mdp import layout
@@ -57,7 +58,7 @@ def test_chunks_cover_every_state_once(trucks: list[int], chunk_states: int, mon
                 assert down == own or chunks[down].wave < chunks[own].wave
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each_seed(8)
 def test_keys_hold_the_costs_in_their_order(seed: int) -> None:
     """Read back, a key is the cost of its team at its point, within a unit of its class; padding has no rate."""
     problem = random_problem(seed)

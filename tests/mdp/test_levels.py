@@ -1,4 +1,4 @@
-"""Tests of the distribution of idle trucks and of the bounds that rest on it."""
+"""Tests of the distribution of idle trucks and of the bounds that rest on it; test_bounds.py has what they prove."""
 
 import numpy as np
 import pytest
@@ -19,19 +19,17 @@ def test_the_distribution_solves_its_balance_equations(seed: int) -> None:
 
 
 @pytest.mark.parametrize("load", [1e-6, 0.01, 0.5, 1.0, 7.0])
-def test_erlangs_loss_formula(load: float) -> None:
-    """With one truck to an incident, b trucks are busy with a chance in proportion to ρ^b / b!."""
-    problem = make_problem([3, 2, 2], [1, 1], load=load)
-    np.testing.assert_allclose(problem.levels.idle_distribution, erlang_loss(load * 7, 7), rtol=1e-12)
+def test_distributions_by_hand(load: float) -> None:
+    """With one truck to an incident, b trucks are busy with a chance in proportion to ρ^b / b!, Erlang's loss formula.
 
-
-@pytest.mark.parametrize("load", [0.05, 0.9])
-def test_two_trucks_that_go_together_by_hand(load: float) -> None:
-    """Two trucks, two to an incident, ρ = λ/μ: both, one and none idle are as 1 : ρ : ρ (1 + ρ) / 2."""
-    problem = make_problem([1, 1], [2], load=load)
+    Of two trucks that go together, ρ = λ/μ, both, one and none idle are as 1 : ρ : ρ (1 + ρ) / 2.
+    """
+    found = make_problem([3, 2, 2], [1, 1], load=load).levels.idle_distribution
+    np.testing.assert_allclose(found, erlang_loss(load * 7, 7), rtol=1e-12)
     rho = 2 * load
     weights = np.array([rho * (1 + rho) / 2, rho, 1.0])
-    np.testing.assert_allclose(problem.levels.idle_distribution, weights / weights.sum(), rtol=1e-13)
+    together = make_problem([1, 1], [2], load=load).levels.idle_distribution
+    np.testing.assert_allclose(together, weights / weights.sum(), rtol=1e-13)
 
 
 @each_seed(10)
@@ -48,28 +46,11 @@ def test_weights_add_up_both_ends_of_every_change(seed: int) -> None:
 
 @pytest.mark.parametrize("load", [1e-9, 1e3])
 def test_loads_beyond_what_a_float_spans(load: float) -> None:
-    """With 60 trucks at a load of a billionth or a thousand, the distribution is still one, without a warning."""
-    distribution = make_problem([20, 20, 20], [1], load=load).levels.idle_distribution
+    """With 300 trucks at a load of a billionth or a thousand, the distribution is still one, without a warning."""
+    distribution = make_problem([100, 100, 100], [1], load=load * (1.0 - 1e-9)).levels.idle_distribution
     assert distribution.sum() == pytest.approx(1.0, abs=1e-14)
     assert distribution.min() >= 0.0
-    assert distribution.argmax() == (60 if load < 1 else 0)
-
-
-@pytest.mark.parametrize("key_bits", [32, 64])
-@pytest.mark.parametrize("size", [0.0, 0.1, 10.0])
-@each_seed(12)
-def test_any_values_give_bounds_on_the_optimum(seed: int, size: float, key_bits: int) -> None:
-    """Whatever h is, the residuals of its greedy policy, weighed by level, bracket the optimum (and that policy)."""
-    problem = random_problem(seed)
-    dense = Dense(problem)
-    value = random_values(problem, seed, size=size)
-    bounds = problem.bounds(cpu_backend(problem, 1).improve(value, coarse=key_bits == 32).residuals)
-    # The bounds allow for their own rounding, also for that of 32 bits; the slack is for the dense algebra alone.
-    slack = 1e-13 * problem.total_incidents_per_day * (1.0 + size)
-    optimum = dense.optimum()[1].late_fraction * problem.total_incidents_per_day
-    greedy = dense.values(dense.greedy_table(value))[0]
-    assert bounds.lower - slack <= optimum <= greedy + slack
-    assert greedy <= bounds.upper + slack
+    assert distribution.argmax() == (300 if load < 1 else 0)
 
 
 @pytest.mark.parametrize("level", range(5))
@@ -84,7 +65,7 @@ def test_rounding_counts_the_values_that_an_incident_leads_to(level: int) -> Non
     assert bounds.lower == -bounds.upper
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each_seed(6)
 def test_the_bounds_are_the_extreme_residuals_of_each_level(seed: int) -> None:
     """The bounds are Σ P(n) min v and Σ P(n) max v, with v the residual of the Bellman equation, state by state."""
     problem = random_problem(seed)

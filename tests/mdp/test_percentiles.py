@@ -17,13 +17,13 @@ from runcard.response.arrivals import p90_of
 @pytest.mark.slow
 @pytest.mark.parametrize(("driving", "load"), [(Driving(), 0.6), (Driving("lognormal", cv=0.7), 0.1)])
 def test_percentiles_and_means_are_those_of_the_simulation(driving: Driving, load: float) -> None:
-    """Means and 90th percentiles of first and last lie within what half a million simulated incidents say."""
+    """Means and 90th percentiles of first and last lie within what 200,000 simulated incidents say."""
     city = replace(generate_grid(side=5, num_stations=4, load=load, seed=2), driving=driving)
     problem = dispatch_problem(city, arrivals=True)
     for name in ("closest-first", "optimal"):
         policy = solve_problem(problem, name)
         exact = evaluate(policy)
-        (found,) = simulated(city, [policy], incidents=500_000, seed=5).policies
+        (found,) = simulated(city, [policy], incidents=200_000, seed=5).policies
         means = {"first": exact.mean_response_minutes, "last": exact.last_minutes}
         for which in ("first", "last"):
             mean, p90 = found.minutes(f"{which}_mean"), found.minutes(f"{which}_p90")

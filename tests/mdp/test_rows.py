@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.seeds import each_seed
 
 from runcard.errors import InputError
 from runcard.mdp.evaluate import evaluate_rule
@@ -74,7 +75,7 @@ def test_a_rule_that_cannot_be_followed_is_refused(rule: DecisionRule, words: st
         evaluate_rule(PROBLEM, rule)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each_seed(4)
 def test_exactly_the_teams_that_can_go_are_allowed(seed: int) -> None:
     """One entry of a table is changed to every number: it is refused unless the enumeration of choices lists it."""
     problem = random_problem(seed)

@@ -14,17 +14,12 @@ from .problems import make_problem
 from .reference import Dense
 
 
-def test_levels_count_the_idle_trucks() -> None:
-    """The level of a state is its number of idle trucks, for stations of any size."""
-    problem = make_problem([2, 1, 3], [1])
-    assert np.array_equal(problem.states.level, np.array(Dense(problem).states).sum(axis=1))
-
-
 @pytest.mark.parametrize("needed", [[1], [2, 3], [1, 2, 3], [4], [4, 2, 1]])
 def test_the_start_has_the_right_total_at_every_level(needed: list[int]) -> None:
     """Even probabilities add up to the distribution of idle trucks, and their dispatches to what leaves each level."""
     problem = make_problem([2, 1, 3], needed, load=0.5)
     states, idle_distribution = problem.states, problem.levels.idle_distribution
+    assert np.array_equal(states.level, np.array(Dense(problem).states).sum(axis=1))
     totals = np.bincount(states.level, weights=states.even_probability)
     np.testing.assert_allclose(totals, idle_distribution, rtol=1e-12)
     arrivals = np.bincount(states.level, weights=states.even_arrivals)
@@ -33,13 +28,6 @@ def test_the_start_has_the_right_total_at_every_level(needed: list[int]) -> None
         for rate, k in zip(problem.incidents_per_day, problem.trucks_needed, strict=True):
             expected[n - min(n, k)] += rate * idle_distribution[n]
     np.testing.assert_allclose(arrivals, expected, rtol=1e-12, atol=1e-15)
-
-
-def test_single_trucks_have_their_own_probabilities() -> None:
-    """With one truck at each station, states of a level are not equally likely: the closest truck is busier."""
-    problem = make_problem([1, 1, 1], [1], load=0.5)
-    first, *_, last = evaluate_rule(problem, OrderRule(problem.order)).busy_fractions[problem.order[0]]
-    assert first > last + 0.05
 
 
 def test_what_policies_share_is_made_once_and_read_only() -> None:

@@ -175,9 +175,7 @@ def test_many_stations_and_points_are_drawn(num_stations: int, side: int) -> Non
     grid = generate_grid(side=side, num_stations=num_stations, load=0.1, seed=1, sparseness=1.0)
     city = replace(grid, trucks_per_incident=1)
     problem = dispatch_problem(city, minutes=False)
-    policy = OrderPolicy(
-        name="closest-first", problem=problem, order=problem.order, values=NoPrices(), certificate=None
-    )
+    policy = OrderPolicy(name="closest-first", problem=problem, order=problem.order, known=NoPrices(), certificate=None)
     figure = map_figure(city, [policy])
     labels = [text.get_text() for text in maps_of(figure)[0].texts]
     assert {station.station_id for station in city.stations} <= set(labels)

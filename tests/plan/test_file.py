@@ -9,7 +9,7 @@ from tests.departments import grid_department
 from tests.town import plain_town
 from tests.weeks import with_days, with_days_by_type
 
-from runcard.city import City, Period, generate_grid
+from runcard.city import City, Period
 from runcard.errors import InputError, PolicyFileError
 from runcard.mdp.fingerprint import city_fingerprint
 from runcard.mdp.from_city import dispatch_problem
@@ -18,7 +18,7 @@ from runcard.plan.fleet import ALWAYS
 from runcard.plan.plan import Plan, solve
 from runcard.plan.situation import Situation
 from runcard.plan.tensor_file import read_tensors
-from runcard.policy.solve import RECIPES, solve_problem
+from runcard.policy.solve import solve_problem
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def week(city: City) -> Plan:
     return solve(city)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", ["optimal", "fixed-card", "one-step-mean-field", "one-step-queueing"])
 def test_a_plan_is_read_as_it_was_written(city: City, tmp_path: Path, name: str) -> None:
     """Every kind decides as before in every period, whatever the policy, with the same units, standards and types."""
     before = solve(city, name)
@@ -70,24 +70,19 @@ def test_what_periods_share_is_stored_once(week: Plan, tmp_path: Path) -> None:
     assert (tmp_path / "week.policy").stat().st_size < 2 * alone
 
 
-def test_a_plain_city_has_a_plan_of_one_kind(tmp_path: Path) -> None:
-    """Its trucks have the names of their stations, and the policy is that of the one problem that there is."""
-    town = plain_town()
+@pytest.mark.parametrize("periods", [False, True])
+def test_a_plain_city_has_a_plan_of_one_kind(tmp_path: Path, periods: bool) -> None:
+    """Its trucks have the names of their stations, and the policy of each period is that of its one problem."""
+    town = with_days(plain_town()) if periods else plain_town()
     plan = load(solve(town, "closest-first").save(tmp_path / "plain.policy"), town)
     assert (plan.unit_ids, plan.types) == (tuple(unit.station_id for unit in town.units), ())
-    alone = solve_problem(dispatch_problem(town), "closest-first")
-    assert [fleet.policy.name for fleet in plan.fleets] == ["closest-first"]
-    assert plan.fleets[0].policy.decide(alone.problem.trucks, 0) == alone.decide(alone.problem.trucks, 0)
-
-
-def test_a_plain_city_with_periods(tmp_path: Path) -> None:
-    """Without a roster each period has the policy of its city."""
-    city = with_days(generate_grid(side=4, num_stations=3, load=0.2, seed=1))
-    plan = load(save(solve(city), tmp_path / "week.policy"), city)
     for hour, name in ((7, "day"), (21, "day"), (22, "night"), (6, "night")):
-        assert plan.period_of(hour).name == name
-        assert plan.at(hour).unit_ids == tuple(unit.station_id for unit in city.units)
-        assert plan.at(hour).fleets[0].problem.fingerprint == city_fingerprint(city.in_period(name))
+        seen = town.in_period(name) if periods else town
+        assert plan.period_of(hour).name == (name if periods else ALWAYS.name)
+        (fleet,) = plan.at(hour).fleets
+        alone = solve_problem(dispatch_problem(seen), "closest-first")
+        assert fleet.problem.fingerprint == city_fingerprint(seen)
+        assert fleet.policy.decide(alone.problem.trucks, 0) == alone.decide(alone.problem.trucks, 0)
 
 
 def test_the_hour_is_never_guessed(week: Plan, tmp_path: Path) -> None:
@@ -158,16 +153,10 @@ def test_damaged_files_are_refused(week: Plan, tmp_path: Path) -> None:
         return said | {"kinds": [first | {"policies": policies}, *others]}
 
     cases = [
-        (broken(hours=[1, 2, 3]), arrays),
-        (broken(hours=["mon"]), arrays),
-        (broken(name=""), arrays),
-        (first_policy(point_ids=["x"]), arrays),
-        (first_policy(same=["cost"]), arrays),
-        (said | {"periods": said["periods"][:2]}, arrays),
-        (said | {"periods": []}, arrays),
-        (said, arrays | {"x/cost": arrays["0/0/cost"]}),
-        (said, arrays | {"0/9/cost": arrays["0/0/cost"]}),
-        (said, arrays | {"cost": arrays["0/0/cost"]}),
+        *((broken(**change), arrays) for change in ({"hours": [1, 2, 3]}, {"hours": ["mon"]}, {"name": ""})),
+        *((first_policy(**change), arrays) for change in ({"point_ids": ["x"]}, {"same": ["cost"]})),
+        *((said | {"periods": said["periods"][:number]}, arrays) for number in (0, 2)),
+        *((said, arrays | {name: arrays["0/0/cost"]}) for name in ("x/cost", "0/9/cost", "cost")),
         (said, {name: array for name, array in arrays.items() if name != "0/0/cost"}),
     ]
     for about, held in cases:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.departments import grid_department
 
-from runcard.city import Unit
+from runcard.city import Standard, Unit, generate_grid
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.plan.plan import Plan, plan_of, solve
@@ -41,20 +41,14 @@ def test_each_kind_decides_as_its_own_policy_does(department: Plan) -> None:
                 assert all(unit in idle or unit == "outside" for unit in one.units)
 
 
-def test_a_shortage_of_one_kind_is_filled_from_outside_in_that_kind_only(department: Plan) -> None:
-    """With no ladder idle a ladder comes from outside, and the engines are our own."""
-    decision = department.decide(Situation(at="n5", type="fire", idle={"E01", "E02", "E03"}))
-    engines, ladders = decision.kinds
+def test_kinds_go_by_what_is_needed_and_there(department: Plan) -> None:
+    """With no ladder idle one comes from outside, and the engines are our own; a medical call gets one engine only."""
+    fire = department.decide(Situation(at="n5", type="fire", idle={"E01", "E02", "E03"}))
+    engines, ladders = fire.kinds
     assert set(engines.units) <= {"E01", "E02", "E03"}
-    assert ladders.units == ("outside",)
-    assert decision.units == (*engines.units, "outside")
-
-
-def test_only_the_kinds_that_the_type_needs_are_sent(department: Plan) -> None:
-    """A medical call gets one engine, however many ladders are idle."""
-    decision = department.decide(Situation(at="n5", type="medical", idle=department.unit_ids))
-    assert [one.fleet.kind for one in decision.kinds] == ["engine"]
-    assert len(decision.units) == 1
+    assert (ladders.units, fire.units) == (("outside",), (*engines.units, "outside"))
+    medical = department.decide(Situation(at="n5", type="medical", idle=department.unit_ids))
+    assert [(one.fleet.kind, len(one.units)) for one in medical.kinds] == [("engine", 1)]
 
 
 def test_of_several_units_of_a_station_the_first_of_the_roster_go() -> None:
@@ -76,20 +70,18 @@ def test_the_chance_to_miss_each_standard_is_that_of_the_team(department: Plan) 
         assert all(0.0 <= chance <= 1.0 for chance in missed)
 
 
-@pytest.mark.parametrize(
-    ("idle", "node", "incident_type", "words"),
-    [
+def test_what_is_not_there_is_refused(department: Plan) -> None:
+    """A unit, a node or a type that nobody knows is a mistake, never a guess; so is what is no collection of units."""
+    for idle, at, incident_type, words in (
         ({"E01", "E99"}, "n5", "fire", "expected units of the roster, got 'E99'"),
         ({"E01"}, "n5", "fir", r"expected a type of incident \(fire, medical\), got 'fir' \(did you mean fire\?\)"),
         ({"E01"}, "x", "fire", "expected a node of grid-4x4-stations-4-load-0.1-seed-1, got 'x'"),
-    ],
-)
-def test_what_is_not_there_is_refused(
-    department: Plan, idle: set[str], node: str, incident_type: str, words: str
-) -> None:
-    """A unit, a node or a type that nobody knows is a mistake, never a guess."""
-    with pytest.raises(InputError, match=words):
-        department.decide(Situation(at=node, type=incident_type, idle=idle))
+        *((idle, "n5", "fire", "expected") for idle in ([1, 2], 7, [["E01"]], {None}, "E01")),
+        ({"E01"}, 3, "fire", "expected a place and a type as text"),
+        ({"E01"}, "n5", ["fire"], "expected a place and a type as text"),
+    ):
+        with pytest.raises(InputError, match=words):
+            department.decide(Situation(at=at, type=incident_type, idle=idle))  # type: ignore[arg-type]
 
 
 def test_kinds_may_have_different_policies() -> None:
@@ -124,8 +116,6 @@ def test_a_kind_that_only_rare_types_need_is_sent_to_them() -> None:
 
 def test_without_a_roster_stations_stand_for_their_trucks() -> None:
     """Each idle truck is named by its station; one that is not there is refused."""
-    from runcard.city import Standard, generate_grid
-
     plain = generate_grid(side=4, num_stations=3, load=0.1, seed=1)
     typed = replace(
         plain,
@@ -142,14 +132,3 @@ def test_without_a_roster_stations_stand_for_their_trucks() -> None:
     assert len(alone.decide(Situation(at="n5", idle=["s0", "s1", "s2"])).units) == 2
     with pytest.raises(InputError, match="type: expected none, this city has no types of incidents"):
         alone.decide(Situation(at="n5", type="fire", idle=["s0"]))
-
-
-@pytest.mark.parametrize("idle", [[1, 2], 7, [["E01"]], {None}, "E01"])
-def test_idle_units_that_are_none_are_refused(department: Plan, idle: object) -> None:
-    """Whatever is not a collection of unit ids is an InputError, and never an answer."""
-    with pytest.raises(InputError):
-        department.decide(Situation(at="n5", type="fire", idle=idle))  # type: ignore[arg-type]
-    with pytest.raises(InputError):
-        department.decide(Situation(at=3, type="fire", idle={"E01"}))  # type: ignore[arg-type]
-    with pytest.raises(InputError):
-        department.decide(Situation(at="n5", type=["fire"], idle={"E01"}))  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from runcard.plan.plan import Plan, solve
 from runcard.plan.reasons import BY_TIME, ON_CARD, met_words, missed_words, reason_of
 from runcard.plan.situation import Situation
 from runcard.policy.base import Option
-from runcard.policy.by_order import LaterPrices, OrderPolicy
+from runcard.policy.by_order import OrderPolicy
 
 ENGINES = {"E01", "E02", "E03", "E04"}
 
@@ -86,10 +86,8 @@ def test_an_order_says_of_what(department: Plan) -> None:
 def test_a_policy_of_another_sort_says_its_own_reason(department: Plan) -> None:
     """Whoever adds a policy that looks at neither cards nor minutes is not said to send the closest."""
     one = ladder(department, set(department.unit_ids), "n0")
-    policy = OrderPolicy(
-        name="listed", problem=one.fleet.problem, order=one.fleet.problem.order, certificate=None,
-        values=LaterPrices(one.fleet.problem, one.fleet.problem.order), reason="comes first in the list",
-    )  # fmt: skip
+    problem = one.fleet.problem
+    policy = OrderPolicy(name="listed", problem=problem, order=problem.order, reason="comes first in the list")
     listed = replace(one, fleet=replace(one.fleet, policies=(policy,)))
     assert reason_of(listed) == f"{one.units[0]} goes: that team comes first in the list."
 

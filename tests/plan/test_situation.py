@@ -48,22 +48,15 @@ def test_a_document_adds_up(plan: Plan) -> None:
 
 
 def test_the_type_may_be_left_out_where_there_is_one() -> None:
-    """With fires only nobody needs to say so; with two types it is asked for, and named."""
-    fires = solve(grid_department(side=3, engines=3, ladders=1, shares=(1.0, 0.0)), "closest-first")
-    assert fires.decide(Situation(at="n5")).type == "fire"
-    both = solve(grid_department(side=3, engines=3, ladders=1), "closest-first")
-    with pytest.raises(InputError, match=r"type: expected one of several types of incidents \(fire, medical\)"):
-        both.decide(Situation(at="n5"))
-
-
-def test_the_type_may_be_left_out_where_the_area_has_one() -> None:
-    """Another area may have several: there it is asked for."""
-    city = grid_department(side=3, engines=3, ladders=1)
-    demand = tuple(point for point in city.demand if (point.node_id, point.type) != ("n5", "medical"))
-    plan = solve(replace(city, demand=demand), "closest-first")
-    assert plan.decide(Situation(at="n5")).type == "fire"
-    with pytest.raises(InputError, match=r"type: expected one of several"):
-        plan.decide(Situation(at="n4"))
+    """In the city, or in the area, nobody needs to say so; where there are two types it is asked for, and named."""
+    fires = grid_department(side=3, engines=3, ladders=1, shares=(1.0, 0.0))
+    both = grid_department(side=3, engines=3, ladders=1)
+    one = replace(both, demand=tuple(of for of in both.demand if (of.node_id, of.type) != ("n5", "medical")))
+    for city in (fires, one):
+        assert solve(city, "closest-first").decide(Situation(at="n5")).type == "fire"
+    for city, node in ((both, "n5"), (one, "n4")):
+        with pytest.raises(InputError, match=r"type: expected one of several types of incidents \(fire, medical\)"):
+            solve(city, "closest-first").decide(Situation(at=node))
 
 
 def test_the_time_tells_the_period() -> None:
@@ -86,11 +79,7 @@ def test_the_time_tells_the_period() -> None:
 def test_units_are_said_in_words(words: str, names: list[str]) -> None:
     """Ids with commas, all, or none; the trucks of a station share its name."""
     assert sorted(units_said(words, {"E01": 1, "E02": 1, "s1": 2}).elements()) == names
-
-
-def test_a_unit_may_be_called_all() -> None:
-    """Where a unit has the name of a word, the word means the unit."""
-    assert [*units_said("all", {"all": 1, "E01": 1})] == ["all"]
+    assert [*units_said("all", {"all": 1, "E01": 1})] == ["all"]  # where a unit is called so
 
 
 @pytest.mark.parametrize(

@@ -55,20 +55,13 @@ def test_a_file_answers_for_any_place_as_the_department_did(city: City, tmp_path
     names = before.unit_ids or before.fleets[0].problem.station_ids
     for node in given.nodes:
         if node.node_id not in points:
-            answers = [
-                one.decide(
-                    Situation(
-                        at=node.node_id,
-                        type="" if plain else "fire",
-                        idle=names,
-                        moved={names[0]: given.nodes[0].node_id},
-                    )
-                )
-                for one in (before, after, again)
-            ]
+            asked = Situation(
+                at=node.node_id, type="" if plain else "fire", idle=names, moved={names[0]: given.nodes[0].node_id}
+            )
+            answers = [plan.decide(asked) for plan in (before, after, again)]
             assert len({one.units for one in answers}) == 1
-            assert [of.decision for of in answers[0].kinds] == [of.decision for of in answers[1].kinds]
-            assert [of.decision for of in answers[0].kinds] == [of.decision for of in answers[2].kinds]
+            first, *others = ([of.decision for of in answer.kinds] for answer in answers)
+            assert others == [first, first]
 
 
 def test_the_city_is_read_only_when_it_is_needed(city: City, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,64 +65,43 @@ def test_numbers_that_lie_askew_are_moved(tmp_path: Path) -> None:
     assert arrays["b"].tolist() == [2.5]
 
 
-@pytest.mark.parametrize(
-    ("header", "data"),
-    [
-        (b"[" * 200_000, b""),
-        (b'{"a":' * 200_000, b""),
-        (b'{"a": NaN}', b""),
-        (b"\xff\xfe", b""),
-        (b'{"a": 1' + b"0" * 5000 + b"}", b""),
-        ([1, 2], b""),
-        ({"__metadata__": [1]}, b""),
-        ({"a": None}, bytes(8)),
-        ({"a": {"dtype": "F64"}}, bytes(8)),
-        ({"a": entry("F8")}, bytes(8)),
-        ({"a": entry(["F64"])}, bytes(8)),
-        ({"a": entry(shape=3)}, bytes(8)),
-        ({"a": entry(shape=[True])}, bytes(8)),
-        ({"a": entry(shape=[1.0])}, bytes(8)),
-        ({"a": entry(shape=[-1, -1])}, bytes(8)),
-        ({"a": entry(shape=[2**62, 2**62])}, bytes(8)),
-        ({"a": entry(shape=[10**9], place=[0, 8 * 10**9])}, bytes(8)),
-        ({"a": entry(place=[0])}, bytes(8)),
-        ({"a": entry(place=[8, 0])}, bytes(8)),
-        ({"a": entry(place=[-8, 0])}, bytes(8)),
-        ({"a": entry(place=[8, 16])}, bytes(16)),
-        ({"a": entry()}, bytes(9)),
-        ({"a": entry(), "b": entry()}, bytes(8)),
-        ({"a": entry(), "b": entry(place=[9, 17])}, bytes(17)),
-    ],
-)
-def test_a_header_that_lies_is_refused(tmp_path: Path, header: object, data: bytes) -> None:
+HEADERS: list[tuple[object, int]] = [
+    *((header, 0) for header in (b"[" * 200_000, b'{"a":' * 200_000, b'{"a": NaN}', b"\xff\xfe")),
+    *((header, 0) for header in (b'{"a": 1' + b"0" * 5000 + b"}", [1, 2], {"__metadata__": [1]})),
+    *(({"a": of}, 8) for of in (None, {"dtype": "F64"}, entry("F8"), entry(["F64"]))),
+    *(({"a": entry(shape=shape)}, 8) for shape in (3, [True], [1.0], [-1, -1], [2**62, 2**62])),
+    ({"a": entry(shape=[10**9], place=[0, 8 * 10**9])}, 8),
+    *(({"a": entry(place=place)}, 8) for place in ([0], [8, 0], [-8, 0])),
+    ({"a": entry(place=[8, 16])}, 16),
+    ({"a": entry()}, 9),
+    ({"a": entry(), "b": entry()}, 8),
+    ({"a": entry(), "b": entry(place=[9, 17])}, 17),
+]
+"""Headers, and the bytes of data behind them."""
+
+
+@pytest.mark.parametrize(("header", "length"), HEADERS)
+def test_a_header_that_lies_is_refused(tmp_path: Path, header: object, length: int) -> None:
     """Nests without end, odd types, shapes that the file has no room for, gaps and overlaps: one short sentence."""
     with pytest.raises(PolicyFileError) as caught:
-        read_tensors(with_header(tmp_path / "f", header, data))
+        read_tensors(with_header(tmp_path / "f", header, bytes(length)))
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize("length", [1, 100, 2**26 + 1, 2**40, 2**63, 2**64 - 1])
-def test_a_header_of_absurd_length_is_refused(tmp_path: Path, length: int) -> None:
-    """What the first eight bytes promise is not believed."""
-    (tmp_path / "f").write_bytes(length.to_bytes(8, "little"))
-    with pytest.raises(PolicyFileError, match="cut short"):
-        read_tensors(tmp_path / "f")
-
-
-def test_a_header_that_is_there_but_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A header is read whole, so that it has a limit even where the file has room for it."""
+def test_a_header_of_absurd_length_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the first eight bytes promise is not believed, and a header has a limit even where there is room for it."""
+    for length in (1, 100, 2**26 + 1, 2**40, 2**63, 2**64 - 1):
+        (tmp_path / "f").write_bytes(length.to_bytes(8, "little"))
+        with pytest.raises(PolicyFileError, match="cut short"):
+            read_tensors(tmp_path / "f")
     monkeypatch.setattr(tensor_file, "MOST_HEADER", 10)
     with pytest.raises(PolicyFileError, match="a header of at most 10 bytes"):
         read_tensors(with_header(tmp_path / "f", {"__metadata__": {}}))
 
 
-def _make_folder(path: Path) -> None:
-    path.mkdir()
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
-    [(_make_folder, "a folder"), (os.mkfifo, "a device or a pipe"), (lambda path: None, "none")],
+    [(Path.mkdir, "a folder"), (os.mkfifo, "a device or a pipe"), (lambda path: None, "none")],
     ids=["folder", "pipe", "nothing"],
 )
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path, make: Callable[[Path], object], words: str) -> None:

@@ -65,14 +65,6 @@ def test_the_same_teams_as_decide(
     check_same(solve_mean_field(problem), number)
 
 
-@pytest.mark.slow
-def test_the_same_teams_of_a_kind() -> None:
-    """For the engines and the ladders of a department with standards, the teams are the same."""
-    city = grid_department(side=5, engines=16, ladders=9)
-    for kind in city.kinds:
-        check_same(solve_mean_field(dispatch_problem(city, kind=kind, minutes=False)), 150)
-
-
 def test_the_explorer_sends_the_same_teams_to_every_point() -> None:
     """Asked for all points in one state after another, the explorer sends what `decide` does, in the kernel."""
     problem = dispatch_problem(grid_department(side=5, engines=16, ladders=9), kind="ladder", minutes=False)

@@ -1,32 +1,32 @@
 """Tests of fixed cards: never worse than closest-first, close to the best card there is, and followed to the letter."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.seeds import each_seed
 
 import runcard.policy.fixed_card
-from runcard.city import generate_grid
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
-from runcard.mdp.rows import OrderRule
-from runcard.policy.card_models import ExactCard, IndependentCard
+from runcard.policy.by_order import exact_prices
+from runcard.policy.card_models import ExactCard, IndependentCard, Proposal
 from runcard.policy.closest_first import closest_first_value
 from runcard.policy.fixed_card import FixedCard, improve_card, solve_fixed_card
 from runcard.policy.solve_options import SolveOptions
 
 from ..conftest import GoldenCity
-from ..mdp.problems import make_problem, random_problem
+from ..mdp.problems import grid_problem, ids_of, make_problem, random_problem
 from ..mdp.reference import Dense
 
 
 def grid(seed: int, *, num_stations: int = 5, load: float = 0.1, side: int = 5) -> DispatchProblem:
     """The problem of a small random grid."""
-    return dispatch_problem(generate_grid(side=side, num_stations=num_stations, load=load, seed=seed))
+    return grid_problem(num_stations, load, side=side, seed=seed)
 
 
 def late_fraction(problem: DispatchProblem, order: np.ndarray) -> float:
@@ -112,12 +112,11 @@ def test_decisions_follow_the_card(seed: int) -> None:
     for place, state in enumerate(dense.states):
         for j in range(problem.num_points):
             decision, team = card.decide(np.array(state), j), table[place, j]
-            ids = [problem.station_ids[i] for i in range(len(state)) for _ in range(problem.teams.counts[team, i])]
-            ids += ["outside"] * (int(problem.trucks_needed[j]) - len(ids))
-            assert list(decision.team) == ids
+            assert decision.team == ids_of(problem, team, j)
             assert decision.p_late == problem.cost[team, j]
             price = value[dense.after(state, team)] - value[place]
             assert decision.price == pytest.approx(price, abs=1e-6 * (1 + np.abs(value).max()))
+    assert card.rule.order is card.order
     found = evaluate_rule(problem, card.rule).late_fraction
     assert found == pytest.approx(late_fraction(problem, card.order), rel=1e-8)
 
@@ -133,6 +132,45 @@ def test_cut_short() -> None:
         assert not found.finished
         assert found.evaluations == most
         assert whole.card.upper <= found.card.upper <= start.upper
+
+
+@dataclass(frozen=True)
+class Rough:
+    """A card of which nobody knows more than that it is up to 1 worse than said; another order makes it 0.5 better."""
+
+    problem: DispatchProblem
+    order: np.ndarray
+    upper: float = 3.0
+
+    @property
+    def lower(self) -> float:
+        """What it may be as well."""
+        return self.upper - 1.0
+
+    def propose(self) -> Proposal:
+        """The opposite orders."""
+        return Proposal(self.order[:, ::-1].copy(), np.ones(len(self.order)))
+
+    def changed(self, order: np.ndarray) -> "Rough":
+        """A card with these orders."""
+        return replace(self, order=order, upper=2.5 if (order != self.order).any() else self.upper)
+
+
+def test_only_what_is_provably_better_is_accepted() -> None:
+    """A card whose upper bound is above the lower one of the present card may be worse, so it is not taken."""
+    problem = make_problem([1, 1], [1], seed=1)
+    start: Any = Rough(problem, problem.order)
+    assert improve_card(start).card is start
+
+
+def test_a_certificate_says_whether_the_solver_met_its_tolerance() -> None:
+    """That of an order is the solver's word, for better or worse."""
+    problem = make_problem([1, 1], [1], seed=1)
+    found = closest_first_value(problem)
+    for converged in (True, False):
+        _, certificate = exact_prices(problem, replace(found, converged=converged))
+        assert certificate is not None
+        assert certificate.converged is converged
 
 
 def test_threads_change_nothing() -> None:
@@ -225,11 +263,3 @@ def test_a_city_that_is_never_late() -> None:
     card = solve_fixed_card(problem)
     assert card.finished
     assert (card.order == problem.order).all()
-
-
-def test_rule_of_a_card() -> None:
-    """The rule of a card is its order, and its name that of the command line."""
-    card = solve_fixed_card(grid(1))
-    assert isinstance(card.rule, OrderRule)
-    assert card.rule.order is card.order
-    assert card.name == "fixed-card"

@@ -54,20 +54,11 @@ def test_a_decision_of_a_department_names_units(department: Plan) -> None:
         assert head[1 + len(chances)] == "mean response, min"
         assert float(first[1 + len(chances)]) > 0.0
         assert len(others) == len(one.decision.alternatives)
-
-
-def test_a_decision_without_units_names_outside(department: Plan) -> None:
-    """With no ladder idle one comes from outside, and the table says so."""
-    decision = department.decide(Situation(at="old-d2", type="fire", idle={"E01", "E02"}))
-    assert shown(decision).tables[1][1][0] == "outside"
-
-
-def test_a_decision_anywhere_is_shown(department: Plan) -> None:
-    """An address that is no demand point, and a unit that is not at home, are no trouble."""
-    decision = department.decide(
-        Situation(at=(0.0, 0.0), type="medical", idle=department.unit_ids, moved={"E01": "old-d2"})
-    )
-    assert shown(decision).tables[0][1][0] == ", ".join(decision.units)
+    short = department.decide(Situation(at="old-d2", type="fire", idle={"E01", "E02"}))
+    assert shown(short).tables[1][1][0] == "outside"
+    moved = Situation(at=(0.0, 0.0), type="medical", idle=department.unit_ids, moved={"E01": "old-d2"})
+    anywhere = department.decide(moved)  # an address that is no demand point
+    assert shown(anywhere).tables[0][1][0] == ", ".join(anywhere.units)
 
 
 def test_hostile_names_are_only_text() -> None:

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
+from tests.mdp.problems import every_state
 
 from runcard.city import Objective, generate_grid
 from runcard.mdp.from_city import dispatch_problem
@@ -23,8 +23,7 @@ def test_another_unit_changes_no_decision(problem: DispatchProblem, name: str) -
     """With minutes that are P(late) once more, their sum is P(late) times 8: the same teams, at 8 times the price."""
     again = with_objective(replace(problem, measures={"minutes": problem.cost}), Objective("late+minutes", 7.0))
     expected, found = solve_problem(problem, name), solve_problem(again, name)
-    for counts in np.ndindex(tuple(problem.trucks + 1)):
-        idle = np.array(counts)
+    for idle in every_state(problem):
         for point in range(problem.num_points):
             mine, theirs = found.decide(idle, point), expected.decide(idle, point)
             assert mine.p_late == theirs.p_late
@@ -47,11 +46,7 @@ def test_a_decision_says_p_late_and_minutes(problem: DispatchProblem, name: str,
     for point in range(problem.num_points):
         decision = policy.decide(problem.trucks, point)
         for option in (decision, *decision.alternatives):
-            (team,) = (
-                number
-                for number, stations in enumerate(other.teams.stations.tolist())
-                if tuple(other.station_ids[i] for i in stations if i >= 0) == option.team
-            )
+            team = other.teams.number([other.station_ids.index(station) for station in option.team])
             assert option.p_late == problem.cost[team, point]
             assert option.minutes == other.measures["minutes"][team, point]
             assert option.cost == other.cost[team, point]

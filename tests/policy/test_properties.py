@@ -36,7 +36,7 @@ def late_fraction(city: City, name: str) -> float:
     return found.late_fraction
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(cities())
 def test_the_order_of_the_policies(city: City) -> None:
     """The optimum is never worse than one-step, and one step of improvement never worse than closest-first."""
@@ -46,7 +46,7 @@ def test_the_order_of_the_policies(city: City) -> None:
     assert one_step <= first + slack
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(cities(), st.randoms(use_true_random=False))
 def test_relabelling_stations_changes_nothing(city: City, random: Random) -> None:
     """Listing the stations in another order changes no late fraction (closest-first: but for its ties)."""
@@ -64,7 +64,7 @@ def test_relabelling_stations_changes_nothing(city: City, random: Random) -> Non
         np.testing.assert_allclose(first[1].dispatch_share, first[0].dispatch_share[order], rtol=1e-8, atol=1e-10)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(cities(), st.sampled_from([0.01, 0.5, 3.0, 60.0]), st.sampled_from(POLICY_NAMES))
 def test_scaling_time_changes_nothing(city: City, factor: float, name: str) -> None:
     """With every time multiplied and every rate divided by one factor, the late fraction is the same."""
@@ -82,22 +82,14 @@ def test_scaling_time_changes_nothing(city: City, factor: float, name: str) -> N
         assert slow.mean_response_minutes == pytest.approx(fast.mean_response_minutes * factor, rel=1e-8)
 
 
-@settings(max_examples=40)
-@given(cities())
-def test_shared_delays_make_closest_first_later(city: City) -> None:
-    """The more a delay is shared by trucks on the same link, the less a second truck helps closest-first."""
-    late = [late_fraction(replace(city, shared_delay=q), "closest-first") for q in (0.0, 0.4, 1.0)]
-    assert late[0] <= late[1] * (1 + 1e-10) + 1e-14
-    assert late[1] <= late[2] * (1 + 1e-10) + 1e-14
-
-
 @settings(max_examples=30)
-@given(cities())
-def test_shared_delays_make_the_optimum_later(city: City) -> None:
-    """Every team is later under more shared delay, so the best policy is too."""
-    late = [late_fraction(replace(city, shared_delay=q), "optimal") for q in (0.0, 0.4, 1.0)]
-    assert late[0] <= late[1] * (1 + 2e-9) + 1e-14
-    assert late[1] <= late[2] * (1 + 2e-9) + 1e-14
+@given(cities(), st.sampled_from([("closest-first", 1e-10), ("optimal", 2e-9)]))
+def test_shared_delays_make_all_later(city: City, policy: tuple[str, float]) -> None:
+    """The more a delay is shared by trucks on the same link, the later every team is, and so is the best policy."""
+    (name, slack) = policy
+    late = [late_fraction(replace(city, shared_delay=q), name) for q in (0.0, 0.4, 1.0)]
+    assert late[0] <= late[1] * (1 + slack) + 1e-14
+    assert late[1] <= late[2] * (1 + slack) + 1e-14
 
 
 @settings(max_examples=30)

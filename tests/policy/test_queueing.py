@@ -1,6 +1,5 @@
 """Tests of one-step-queueing, corrected and as printed."""
 
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,7 @@ from runcard.policy.solve import evaluate
 from runcard.policy.solve_options import SolveOptions
 
 from ..conftest import GoldenCity
-from ..mdp.problems import make_problem, random_problem
-
-
-def states(problem: DispatchProblem) -> list[NDArray[np.int64]]:
-    """Every state of a problem."""
-    return [np.array(idle) for idle in product(*(range(count + 1) for count in problem.trucks))]
+from ..mdp.problems import every_state, make_problem, random_problem
 
 
 @pytest.fixture(scope="module")
@@ -35,36 +29,30 @@ def problem(golden: GoldenCity) -> DispatchProblem:
     return dispatch_problem(golden.city)
 
 
-def test_printed_late_fractions(golden: GoldenCity, problem: DispatchProblem) -> None:
-    """As printed, the late fraction is the golden one within 1e-6, in cities where every station has one truck."""
-    found = evaluate(solve_queueing_printed(problem))
-    assert found.converged
-    if (problem.trucks == 1).all():
-        expected = golden.answers["late_fraction"]["one-step-queueing-printed"]
-        assert found.late_fraction == pytest.approx(expected, rel=1e-6)
+def test_golden_cities(golden: GoldenCity, problem: DispatchProblem) -> None:
+    """As printed, the late fraction is the golden one within 1e-6, in cities where every station has one truck.
 
-
-def test_corrected_keeps_more(golden: GoldenCity, problem: DispatchProblem) -> None:
-    """Corrected, it keeps at least 90 % of the gain of the optimum over closest-first, and no less than as printed."""
+    Corrected, it keeps at least 90 % of the gain of the optimum over closest-first, no less than as printed, and no
+    team has a negative price: a truck that stays is worth something.
+    """
     answers = golden.answers["late_fraction"]
+    corrected, printed = (evaluate(solve(problem)) for solve in (solve_queueing, solve_queueing_printed))
+    assert printed.converged
+    if (problem.trucks == 1).all():
+        assert printed.late_fraction == pytest.approx(answers["one-step-queueing-printed"], rel=1e-6)
     gain = answers["closest-first"] - answers["optimal"]
-    corrected, printed = evaluate(solve_queueing(problem)), evaluate(solve_queueing_printed(problem))
     assert answers["closest-first"] - corrected.late_fraction >= 0.9 * gain
     assert corrected.late_fraction <= printed.late_fraction * (1 + 1e-9)
-
-
-def test_prices_are_not_negative(problem: DispatchProblem) -> None:
-    """In the golden cities no team has a negative price: a truck that stays is worth something."""
-    for policy in (solve_queueing(problem), solve_queueing(problem, SolveOptions(horizon_busy_times=2.0))):
-        for idle in states(problem):
-            teams = idle_teams(problem, idle, 0)
-            assert (policy.prices(idle, teams) >= -1e-10).all()
+    for horizon in (None, 2.0):
+        policy = solve_queueing(problem, SolveOptions(horizon_busy_times=horizon))
+        for idle in every_state(problem):
+            assert (policy.prices(idle, idle_teams(problem, idle, 0)) >= -1e-10).all()
 
 
 def check_online(problem: DispatchProblem, policy: QueueingPolicy) -> None:
     """Online, prices are differences of the table and the team is its best, in every state, at a third of points."""
     value, layout = policy.rule.value, problem.layout
-    for idle in states(problem):
+    for idle in every_state(problem):
         state = int(idle @ layout.states.stride)
         for point in range(state % 3, problem.num_points, 3):
             teams = idle_teams(problem, idle, point)
@@ -87,12 +75,12 @@ def test_online_is_the_table_in_golden_cities(problem: DispatchProblem, solver: 
     check_online(problem, solver(problem=problem))
 
 
-@pytest.mark.parametrize("horizon", [None, 2.0, 1.0])
-@pytest.mark.parametrize("seed", range(8))
-def test_online_is_the_table(seed: int, horizon: float | None) -> None:
+@each_seed(8)
+def test_online_is_the_table(seed: int) -> None:
     """The same with random costs, several trucks per station, needs of 1 to 3 and loads of 0.001 to 5."""
     problem = random_problem(seed)
-    check_online(problem, QueueingPolicy(problem=problem, horizon_busy_times=horizon))
+    for horizon in (None, 2.0, 1.0):
+        check_online(problem, QueueingPolicy(problem=problem, horizon_busy_times=horizon))
 
 
 def decide_without_pruning(policy: QueueingPolicy, idle: NDArray[np.int64], point: int) -> Decision:
@@ -105,7 +93,7 @@ def decide_without_pruning(policy: QueueingPolicy, idle: NDArray[np.int64], poin
 def test_pruning_changes_nothing_in_golden_cities(problem: DispatchProblem) -> None:
     """Decisions are those of looking at every team, alternatives included, in every state of the golden cities."""
     policy = solve_queueing(problem)
-    for idle in states(problem):
+    for idle in every_state(problem):
         for point in range(0, problem.num_points, 3):
             assert policy.decide(idle, point) == decide_without_pruning(policy, idle, point)
 
@@ -116,7 +104,7 @@ def test_pruning_changes_nothing(seed: int) -> None:
     problem = random_problem(seed)
     for horizon in (None, 3.0):
         policy = solve_queueing(problem, SolveOptions(horizon_busy_times=horizon))
-        for idle in states(problem)[:: max(1, problem.num_states // 20)]:
+        for idle in every_state(problem)[:: max(1, problem.num_states // 20)]:
             for point in range(problem.num_points):
                 assert policy.decide(idle, point) == decide_without_pruning(policy, idle, point)
 
@@ -137,29 +125,19 @@ def test_pruning_prunes(shared_delay: float) -> None:
     assert seen < 0.5 * listed
 
 
-def one_truck(load: float) -> tuple[DispatchProblem, float]:
-    """One truck that every incident needs, and by how much later the one from outside is."""
-    problem = make_problem([1], [1], load=load, cost=[0.2, 0.7], seed=1)
-    return problem, float(problem.cost[0, 0] - problem.cost[1, 0])
-
-
 @pytest.mark.parametrize("load", [1e-6, 0.01, 0.5, 3.0, 50.0])
 def test_one_truck_by_hand(load: float) -> None:
-    """The price of the only truck is exact, whatever the horizon: ρ/(1+ρ) of what it saves is lost."""
-    problem, saved = one_truck(load)
+    """The price of the only truck is exact, whatever the horizon: ρ/(1+ρ) of what it saves is lost.
+
+    As printed, T = 1/μ, with h_0 = B² and h_1 = B² - B: chances cut off at 0, and a price from their difference.
+    """
+    problem, truck = make_problem([1], [1], load=load, cost=[0.2, 0.7], seed=1), np.array([1])
+    saved, share = float(problem.cost[0, 0] - problem.cost[1, 0]), load / (1 + load)
     for horizon in (None, 1.0, 2.0, 7.5):
         policy = solve_queueing(problem, SolveOptions(horizon_busy_times=horizon))
-        price = policy.prices(np.array([1]), np.array([1]))
-        assert price == pytest.approx([load / (1 + load) * saved], rel=1e-8)
-
-
-@pytest.mark.parametrize("load", [1e-6, 0.01, 0.5, 3.0, 50.0])
-def test_one_truck_as_printed_by_hand(load: float) -> None:
-    """As printed, T = 1/μ, with h_0 = B² and h_1 = B² - B: chances cut off at 0, and a price from their difference."""
-    problem, saved = one_truck(load)
-    share = load / (1 + load)
+        assert policy.prices(truck, truck) == pytest.approx([share * saved], rel=1e-8)
     when_idle, when_busy = max(0.0, share + (share**2 - share) / load), share + share**2 / load
-    price = solve_queueing_printed(problem).prices(np.array([1]), np.array([1]))
+    price = solve_queueing_printed(problem).prices(truck, truck)
     assert price == pytest.approx([load * (when_busy - when_idle) * saved], rel=1e-8)
 
 
@@ -201,15 +179,6 @@ def test_bad_horizons(horizon: Any) -> None:
     """A horizon that is no positive number of busy times, or drowns prices in rounding, is refused in one sentence."""
     with pytest.raises(InputError, match="one-step-queueing: expected a horizon above 0 and up to 1e\\+06 busy times"):
         solve_queueing(make_problem([1], [1]), SolveOptions(horizon_busy_times=horizon))
-
-
-def test_bad_states() -> None:
-    """States and demand points that the problem does not have are refused."""
-    policy = solve_queueing(make_problem([1, 2], [2]))
-    with pytest.raises(InputError, match="station s1: expected 0 to 2 idle trucks, got 3"):
-        policy.decide(np.array([1, 3]), 0)
-    with pytest.raises(InputError, match="demand point"):
-        policy.decide(np.array([1, 2]), 1)
 
 
 def test_a_part_of_the_printed_version_has_no_file(tmp_path: Path) -> None:

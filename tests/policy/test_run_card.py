@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.departments import grid_department, random_department
-from tests.mdp.problems import make_problem
+from tests.mdp.problems import every_state, make_problem
 from tests.seeds import each_seed
 from tests.simulate.cases import simulated
 
@@ -44,27 +44,24 @@ def test_the_lightest_block_is_that_of_an_exhaustive_search(seed: int) -> None:
     assert sum(number * weight[i] for i, number in found.items()) == pytest.approx(least, rel=1e-12)
 
 
-def test_a_line_without_trucks_is_never_blocked() -> None:
-    """No busy trucks block a line that needs none."""
-    assert lightest_block([()], [1], [1.0]) is None
-
-
 def test_the_rule_of_a_card() -> None:
     """The first line whose trucks are idle goes; where none is, the first idle trucks in the order, as many as are."""
     lines, order = [(0, 1), (2, 2)], [3, 2, 1, 0]
+    assert lightest_block([()], [1], [1.0]) is None  # a line without trucks is never blocked
     assert sent_by_card(lines, order, [1, 1, 2, 1], 2) == (0, (0, 1))
     assert sent_by_card(lines, order, [0, 1, 2, 1], 2) == (1, (2, 2))
     assert sent_by_card(lines, order, [0, 1, 1, 1], 2) == (None, (3, 2))
     assert sent_by_card(lines, order, [0, 1, 0, 0], 2) == (None, (1,))
 
 
-def problems() -> list[DispatchProblem]:
-    """Small problems: of one truck in each station, and of several in some with points that need one or two."""
-    grid = dispatch_problem(generate_grid(side=4, num_stations=5, load=0.2, seed=2))
-    return [grid, *(dispatch_problem(random_department(seed), kind="engine") for seed in (1, 2, 3))]
+PROBLEMS = {
+    "grid": dispatch_problem(generate_grid(side=4, num_stations=5, load=0.2, seed=2)),
+    **{f"department {seed}": dispatch_problem(random_department(seed), kind="engine") for seed in (1, 2, 3)},
+}
+"""Small problems: of one truck in each station, and of several in some with points that need one or two."""
 
 
-@pytest.mark.parametrize("problem", problems(), ids=["grid", "one", "two", "three"])
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("name", ["optimal", "one-step-mean-field", "closest-first"])
 def test_cards_send_what_the_policy_sends_where_they_were_made(problem: DispatchProblem, name: str) -> None:
     """In the state of each line, no earlier line fits, and the card sends the very team of the policy."""
@@ -88,13 +85,13 @@ def chosen(cards: RunCards, idle: NDArray[np.int64], point: int) -> int:
     return cards.problem.teams.number([i for i in cards.order[point].tolist() for _ in range(idle[i])][:needed])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each_seed(3)
 def test_each_line_is_for_the_likeliest_state_that_leaves_none(seed: int) -> None:
     """Of all sets of busy trucks that block the lines before, those of the next are the likeliest, each by itself."""
     problem = make_problem([1, 2, 1, 1, 1], [1, 2, 2, 1], load=0.2, seed=seed)
     cards = make_run_cards(solve_problem(problem, "closest-first"), order=problem.order)
     chance, numbers = IndependentTrucks(problem, problem.order).steady_busy(), 0
-    states = [np.array(idle) for idle in np.ndindex(tuple(problem.trucks + 1))]
+    states = every_state(problem)
     likely = [float(np.prod(chance ** (problem.trucks - idle) * (1.0 - chance) ** idle)) for idle in states]
     for lines, made_for in zip(cards.lines, cards.states, strict=True):
         teams = problem.teams.counts[lines]
@@ -107,7 +104,7 @@ def test_each_line_is_for_the_likeliest_state_that_leaves_none(seed: int) -> Non
     assert numbers >= 8
 
 
-@pytest.mark.parametrize("problem", problems(), ids=["grid", "one", "two", "three"])
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_cards_are_evaluated_as_they_decide(problem: DispatchProblem) -> None:
     """The exact cost of cards is that of a function that follows them, and `decide` follows them, too."""
     cards = make_run_cards(solve_problem(problem), depth=3)
@@ -115,8 +112,7 @@ def test_cards_are_evaluated_as_they_decide(problem: DispatchProblem) -> None:
     found, expected = evaluate(cards), evaluate(by_hand)
     assert found.cost == pytest.approx(expected.cost, rel=1e-8)
     assert found.mean_response_minutes == pytest.approx(expected.mean_response_minutes, rel=1e-8)
-    for counts in np.ndindex(tuple(problem.trucks + 1)):
-        idle = np.array(counts)
+    for idle in every_state(problem):
         for point in range(problem.num_points):
             assert team_number(problem, cards.decide(idle, point).team) == chosen(cards, idle, point)
 
@@ -141,25 +137,24 @@ def test_decisions_in_bulk_are_those_of_the_card() -> None:
     np.testing.assert_array_equal(in_bulk.dispatches_per_day, one_by_one.dispatches_per_day)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each_seed(5)
 def test_lines_that_cover_everything_are_the_policy(seed: int) -> None:
     """With three trucks of which two go, cards of all lines decide as the optimum in every state: nothing is lost."""
     problem = dispatch_problem(generate_grid(side=3, num_stations=3, load=0.3, seed=seed))
     policy = solve_problem(problem)
     cards = make_run_cards(policy, depth=4)
-    for counts in np.ndindex(tuple(problem.trucks + 1)):
+    for idle in every_state(problem):
         for point in range(problem.num_points):
-            assert cards.decide(np.array(counts), point).team == policy.decide(np.array(counts), point).team
+            assert cards.decide(idle, point).team == policy.decide(idle, point).team
     assert evaluate(cards).cost == pytest.approx(evaluate(policy).cost, rel=1e-9)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 5])
-def test_cards_of_an_order_are_the_order(depth: int) -> None:
+def test_cards_of_an_order_are_the_order() -> None:
     """Cards made from closest-first send what it sends, however many lines they have."""
-    problem = problems()[1]
-    closest = solve_problem(problem, "closest-first")
-    cost = evaluate(make_run_cards(closest, depth=depth)).cost
-    assert cost == pytest.approx(evaluate(closest).cost, rel=1e-9)
+    closest = solve_problem(PROBLEMS["department 1"], "closest-first")
+    for depth in (1, 2, 5):
+        cost = evaluate(make_run_cards(closest, depth=depth)).cost
+        assert cost == pytest.approx(evaluate(closest).cost, rel=1e-9)
 
 
 def test_a_city_short_of_trucks_has_one_line() -> None:
@@ -187,7 +182,7 @@ def test_points_that_are_alike_are_found() -> None:
 
 def test_wrong_depths_and_files_are_refused() -> None:
     """A card has 1 to 16 lines, and cards are not a policy file."""
-    policy = solve_problem(problems()[0])
+    policy = solve_problem(PROBLEMS["grid"])
     for depth in (0, 17):
         with pytest.raises(InputError, match="expected cards of 1 to 16 lines"):
             make_run_cards(policy, depth=depth)

@@ -26,6 +26,8 @@ from runcard.response.laws import driving_laws
 from runcard.response.point_tree import times_on
 from runcard.response.sets import Sets
 from runcard.response.table import response_table
+from runcard.response.teams import Teams
+from runcard.response.travel import needs_of, travel_of
 
 LAWS = [
     Driving("gamma", cv=0.5),
@@ -140,6 +142,21 @@ def test_many_shared_links(make_city: Any, driving: Driving) -> None:
     check_by_simulation(city, [(0, 0, 0), (0, 1, 2), (0, 0, 2), (1, 2, 3)], 100_000, arrivals=(1, 3))
     table = response_table(city, minutes=False)
     assert table.late_error < (0.01 if driving.coupled_branch else 5e-4)
+
+
+def test_the_error_of_drawn_sets_counts_what_was_fitted(make_city: Any) -> None:
+    """Twelve sets that five numbers explain by chance look more alike than they are: the stated error counts that."""
+    city = long_delta(make_city, 14, shared_delay=0.3)
+    teams, rng, num = Teams.of(city.trucks, 3), np.random.default_rng(1), 12
+    sets, three = Sets(travel_of(city), teams, needs_of(city)[0]), teams.of_size(3)
+    smaller, spread = np.zeros(teams.of_size(2).stop), []
+    for _ in range(40):
+        late, known, powers = (
+            rng.normal(size=(num, *shape)) for shape in ((len(teams),), smaller.shape, (len(teams), 2))
+        )
+        found = sets._estimate(late, known, smaller, (powers, 0.0 * powers[0]), np.full(num, 1.0 / num), sets._controls)
+        spread.append(np.mean(found[1][three] ** 2) * num)
+    assert 0.95 < np.mean(spread) < 1.2
 
 
 def test_the_same_every_time(make_city: Any) -> None:

@@ -14,12 +14,15 @@ from tests.response.oracles import delta, fork, line
 from tests.response.test_tree import engines
 
 from runcard.city import Driving, Outside
+from runcard.response import differences
 from runcard.response.arrivals import find_arrivals
 from runcard.response.engine import engine_for
 from runcard.response.lattice import refined
 from runcard.response.laws import branches
 from runcard.response.plane import Plane
 from runcard.response.table import response_table
+from runcard.response.teams import Teams
+from runcard.response.travel import travel_of
 from runcard.response.tree import Found, Tree, by_target
 
 
@@ -100,6 +103,17 @@ def test_a_density_that_is_infinite_at_once_has_its_own_power(make_city: CityMak
     for links, part in ((8, 0.9), (20, 1.2), (40, 1.05), (60, 0.8)):
         late, error = late_of(make_city, links, Driving("gamma", cv=cv), part * links)
         assert abs(late - gammaincc(links / cv**2, part * links / cv**2)) <= max(0.1 * error, 3e-8), (links, part)
+
+
+def test_what_a_short_lattice_leaves_out_is_stated(make_city: CityMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a lattice ends before many times do, what is wrong with the minutes of a pair is in their stated error."""
+    city = fork(make_city, shared_delay=0.7)
+    travel, teams, points = travel_of(city), Teams.of(city.trucks, 2), np.arange(len(city.demand))
+    whole = differences.later_together(travel, teams, points)
+    for name in ("DEVIATIONS", "DEVIATIONS_APART"):
+        monkeypatch.setattr(differences, name, 0.75)
+    short = differences.later_together(travel, teams, points)
+    assert 20.0 * whole.error < np.abs(short.mixed - whole.mixed).max() < short.error
 
 
 def coupled_minutes(links: int, mean: float, driving: Driving, trucks: int) -> float:

@@ -79,14 +79,19 @@ def test_a_policy_is_swapped_and_the_old_one_can_be_asked_for(client: Any) -> No
 
 
 def test_a_swap_is_kept_over_a_restart(restart: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """The file that was swapped in answers after a restart, and start-up says so."""
+    """The file that was swapped in, by its own name or by that of the one that answers, does so after a restart, too;
+    start-up says so."""
     kept = restart().post("/v1/policies", json={"file": "cards.policy", "name": "night"}).json()
     client = restart()
     again = client.get("/ready").json()["policy"]
     assert (again["name"], again["version"]) == ("night", kept["version"])
     assert "cards.policy answers, not optimal.policy" in caplog.text
     client.post("/v1/policies", json={"file": "optimal.policy"})
-    assert serving(restart()) == "optimal"
+    client = restart()
+    assert serving(client) == "optimal"
+    named = client.post("/v1/policies", json={"file": "cards.policy", "name": "optimal", "serve": False}).json()
+    assert named["serving"] is True  # it has the name of the one that answers
+    assert restart().get("/ready").json()["policy"]["version"] == kept["version"]
 
 
 def test_a_swap_that_cannot_be_kept_is_said_loudly(
@@ -202,6 +207,25 @@ def test_a_policy_of_another_city_is_refused(
     path = save(solve(city, "closest-first"), tmp_path / "near.policy")
     with pytest.raises(PolicyFileError, match=f"expected the city that is served, .* got other {what}"):
         store.check(load_policy(path, name="near"))
+
+
+def test_what_is_found_of_an_old_policy_does_not_bring_it_back(policy_folder: Path) -> None:
+    """A late answer of a policy whose place another one has taken marks neither of them."""
+    store = PolicyStore(load_policy(policy_folder / "optimal.policy"))
+    old, new = store.serving, load_policy(policy_folder / "cards.policy", name="optimal")
+    store.add(new, serve=True)
+    store.mark(old, slow=not new.slow)
+    assert store.by_name["optimal"] is store.serving is new
+
+
+def test_there_always_is_a_closest_first(policy_folder: Path, department_city: City, tmp_path: Path) -> None:
+    """A file may be called so if it is; when it is forgotten, the fallback is there all the same."""
+    store = PolicyStore(load_policy(policy_folder / "optimal.policy"))
+    path = solve(department_city, "closest-first").save(tmp_path / "closest-first.policy")
+    store.add(load_policy(path), serve=False)
+    assert store.get("closest-first").path == path
+    store.forget("closest-first")
+    assert store.get("closest-first").path is None
 
 
 def test_trucks_without_a_roster_have_names(policy_folder: Path) -> None:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from runcard.errors import InputError
-from runcard.mdp.arrays import Floats, Ints
-from runcard.mdp.layout import VALUE_PADDING, starts, strides
+from runcard.mdp.arrays import Floats, Ints, frozen
+from runcard.mdp.layout import starts, strides
 from runcard.mdp.problem import DispatchProblem, fields_of
 from runcard.response.teams import Teams
 
@@ -72,7 +72,7 @@ class FactoredValues:
         sizes = [int(np.prod(trucks[stations] + 1)) for stations in self.stations]
         station, group = np.nonzero(stride.T)
         return Tables(
-            value=self.value,
+            value=frozen(self.value.view()),  # as those of a file are: kernels are compiled once, not twice
             first_value=starts(sizes),
             stride=stride,
             first_group=np.searchsorted(station, np.arange(num_stations + 1)).astype(np.int64),
@@ -135,17 +135,6 @@ class FactoredValues:
                 left = np.maximum(idle[:, columns] - team[columns], 0)
                 prices[:, n] += mean[tuple(left.T)]
         return prices - total[:, None]
-
-    def every_state(self) -> Floats:
-        """[states + padding] h of every state of the department, where there are few enough; 0 with all idle."""
-        trucks = self.problem.trucks
-        total = np.zeros(tuple(trucks + 1))
-        for g, stations in enumerate(self.stations):
-            shape = np.ones(len(trucks), np.int64)
-            shape[stations] = trucks[stations] + 1
-            total += self._table(g).reshape(shape)
-        total -= total.flat[-1]
-        return np.concatenate([total.ravel(), np.zeros(VALUE_PADDING)])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The tables as named arrays, for a file."""

@@ -76,6 +76,12 @@ class Scratch(NamedTuple):
     positions: Ints
 
 
+def truck_order(problem: DispatchProblem, order: Ints) -> Ints:
+    """[J, N] the trucks of each demand point along an order [J, I] of its stations."""
+    station = np.repeat(np.arange(problem.num_stations), problem.trucks)
+    return np.argsort(np.argsort(order, axis=1)[:, station], axis=1, kind="stable")
+
+
 def _costs_per_point(needed: int, depth: int) -> int:
     """The costs that a demand point lays out: for each block, one for each of its positions and each set below."""
     return sum(BLOCK * num_sets(needed, start) for start in range(0, depth, BLOCK))
@@ -105,10 +111,8 @@ class IndependentTrucks:
         """The order laid out for the kernels."""
         problem, num_trucks = self.problem, self.problem.num_trucks
         station = np.repeat(np.arange(problem.num_stations), problem.trucks)
-        position = np.argsort(self.order, axis=1)
-        truck = np.argsort(position[:, station], axis=1, kind="stable")
         outside = np.broadcast_to(num_trucks + np.arange(self.num_outside), (problem.num_points, self.num_outside))
-        truck = np.ascontiguousarray(np.concatenate([truck, outside], axis=1), np.int64)
+        truck = np.ascontiguousarray(np.hstack([truck_order(problem, self.order), outside]), np.int64)
         station = np.concatenate([station, np.full(self.num_outside, -1)]).astype(np.int64)
         needed = problem.trucks_needed.tolist()
         depth = -(-min(truck.shape[1], NEAR_TRUCKS) // BLOCK) * BLOCK

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.errors import InputError
-from runcard.mdp.arrays import Floats, Ints
+from runcard.mdp.arrays import Floats, Ints, frozen
 from runcard.mdp.layout import VALUE_PADDING
 from runcard.mdp.problem import DispatchProblem, as_numbers
 from runcard.mdp.states import each_mask
@@ -106,7 +106,7 @@ def checked_order(problem: DispatchProblem, order: Any) -> Ints:
             f"the order of demand point {_point(problem, j)}: expected every station once, from 0 to "
             f"{problem.num_stations - 1}, got {stations[j].tolist()}"
         )
-    return stations
+    return frozen(stations.view())  # as that of a problem is: kernels are compiled once, not twice
 
 
 def checked_table(problem: DispatchProblem, table: Any) -> Ints:

@@ -42,7 +42,7 @@ class Everywhere:
         """[n, k] the stations of each team, the closest first, -1 behind the last."""
         problem = self.fleet.problem
         members = problem.teams.stations[self.teams].astype(np.int64)
-        ranks = np.take_along_axis(ranks_of(problem.order[self.points]), np.maximum(members, 0), axis=1)
+        ranks = np.take_along_axis(problem.order[self.points].argsort(axis=1), np.maximum(members, 0), axis=1)
         order = np.where(members >= 0, ranks, problem.num_stations).argsort(axis=1, kind="stable")
         return np.take_along_axis(members, order, axis=1)
 
@@ -85,13 +85,6 @@ class Everywhere:
             total = problem.cost[pair, self.points[place]] + self.fleet.policy.prices(self.trucks, pair)
             gains[place] = total[1] - total[0]
         return gains
-
-
-def ranks_of(order: Ints) -> Ints:
-    """[n, I] the place of each station in some orders of stations."""
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)
-    return ranks
 
 
 def everywhere(fleet: Fleet, idle: Collection[str] | None = None, points: Ints | None = None) -> Everywhere:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from runcard.mdp.arrays import Flags, Floats, Ints
 from runcard.mdp.factored import FactoredValues, Tables, team_parts
-from runcard.mdp.kernels.lookahead import Scratch
+from runcard.mdp.kernels.lookahead import AheadScratch
 from runcard.mdp.kernels.lookahead_rows import fill_rows
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
@@ -80,11 +80,11 @@ class TeamArrays(NamedTuple):
     choice_cost: Floats
     team_of_cost: NDArray[np.uint32]
 
-    def scratch(self) -> Scratch:
+    def scratch(self) -> AheadScratch:
         """Room for the prices of one thread."""
         num_listed, num_points, num_teams = len(self.listed_parts), len(self.point), len(self.members)
         num_stations, num_tables = self.near.shape
-        return Scratch(
+        return AheadScratch(
             place=np.empty(num_tables, np.int64),
             increment=np.empty(num_listed),
             price=np.empty(num_listed),
@@ -121,7 +121,7 @@ class AheadRule(NamedTuple):
     teams: TeamArrays
     tables: Tables
 
-    def scratch(self) -> Scratch:
+    def scratch(self) -> AheadScratch:
         """Room for the decisions of one thread."""
         return self.teams.scratch()
 

@@ -5,10 +5,8 @@ Its prices, which it does not look at, come from the values of following it: wha
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.chain import PolicyValue
@@ -21,12 +19,10 @@ from runcard.policy.by_value import PricedPolicy, Values, read_value
 from runcard.policy.options import checked_idle, first_in_order
 
 
-def solved_prices(
-    problem: DispatchProblem, order: Ints, solved: PolicyValue | None, threads: int | None
-) -> tuple[Values | FactoredValues, Certificate | None]:
-    """Where the prices of an order come from, and its certificate: its exact values, or the mean field without any."""
+def exact_prices(problem: DispatchProblem, solved: PolicyValue | None) -> tuple[Values | None, Certificate | None]:
+    """The prices of an order from its exact values, and its certificate; None without any."""
     if solved is None:
-        return MeanField(problem, order).values(threads=threads), None
+        return None, None
     lower, upper = problem.interval(solved.lower, solved.upper)
     return Values(problem, solved.value), Certificate(lower=lower, upper=upper, converged=solved.converged)
 
@@ -38,38 +34,22 @@ def read_prices(problem: DispatchProblem, stored: Stored) -> Values | FactoredVa
     return FactoredValues.from_arrays(problem, stored.arrays)
 
 
-@dataclass(frozen=True, eq=False)
-class LaterPrices:
-    """Prices of the mean field of an order, found when somebody asks for one: often nobody does."""
-
-    problem: DispatchProblem
-    order: Ints
-    threads: int | None = None
-    by_state: ClassVar[None] = None
-
-    @cached_property
-    def _values(self) -> FactoredValues:
-        return MeanField(self.problem, self.order).values(threads=self.threads)
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays that a policy file holds."""
-        return self._values.to_arrays()
-
-    def prices(self, idle: Ints, teams: Ints) -> Floats:
-        """The prices of teams."""
-        return self._values.prices(idle, teams)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OrderPolicy(PricedPolicy):
     """The policy that sends the idle trucks that come first in `order` [J, I]."""
 
     name: str
     order: Ints
-    values: Values | FactoredValues | LaterPrices
-    """Where its prices come from."""
-    certificate: Certificate | None
+    known: Values | FactoredValues | None = None
+    """Where its prices come from; None for those of the mean field, found when somebody asks: often nobody does."""
+    certificate: Certificate | None = None
+    threads: int | None = None
     reason: str = "is the closest"
+
+    @cached_property
+    def values(self) -> Values | FactoredValues:
+        """Where its prices come from."""
+        return MeanField(self.problem, self.order).values(threads=self.threads) if self.known is None else self.known
 
     @property
     def fixed_order(self) -> Ints:
@@ -79,7 +59,7 @@ class OrderPolicy(PricedPolicy):
     @cached_property
     def rule(self) -> OrderRule:
         """The order of the stations of each demand point."""
-        return OrderRule(self.order, self.values.by_state)
+        return OrderRule(self.order, None if self.known is None else self.known.by_state)
 
     def in_bulk(self, decisions: float) -> BulkRule:
         """Its order."""

@@ -4,13 +4,14 @@ Its values h, from which its prices come, solve the Bellman equation with only i
 are too many for that, its prices come from the mean field.
 """
 
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from runcard.mdp.chain import PolicyValue, chain_of
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.policy.base import Recipe, Stored
-from runcard.policy.by_order import LaterPrices, OrderPolicy, read_prices, solved_prices
+from runcard.policy.by_order import OrderPolicy, exact_prices, read_prices
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 NAME = "closest-first"
@@ -31,20 +32,18 @@ def closest_first_value(problem: DispatchProblem, options: SolveOptions = DEFAUL
 def solve_closest_first(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> OrderPolicy:
     """Closest-first with its exact values, or with those of the mean field where there are many states."""
     solved = None if problem.num_states > EXACT_STATES else closest_first_value(problem, options)
-    values, certificate = solved_prices(problem, problem.order, solved, options.threads)
-    return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=certificate)
+    values, certificate = exact_prices(problem, solved)
+    return replace(quick_closest_first(problem, options), known=values, certificate=certificate)
 
 
 def quick_closest_first(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> OrderPolicy:
     """Closest-first for whoever only wants to know who goes: prices come from the mean field, if one is asked for."""
-    values = LaterPrices(problem, problem.order, options.threads)
-    return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=None)
+    return OrderPolicy(name=NAME, problem=problem, order=problem.order, threads=options.threads)
 
 
 def read_closest_first(problem: DispatchProblem, stored: Stored) -> OrderPolicy:
     """Closest-first as a policy file holds it."""
-    values = read_prices(problem, stored)
-    return OrderPolicy(name=NAME, problem=problem, order=problem.order, values=values, certificate=stored.certificate)
+    return replace(quick_closest_first(problem), known=read_prices(problem, stored), certificate=stored.certificate)
 
 
 RECIPE = Recipe(name=NAME, label="CF", solve=solve_closest_first, read=read_closest_first, values_up_to=EXACT_STATES)

@@ -29,7 +29,7 @@ from runcard.mdp.chain import PolicyValue
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy.base import Recipe, Stored
-from runcard.policy.by_order import LaterPrices, OrderPolicy, read_prices, solved_prices
+from runcard.policy.by_order import OrderPolicy, exact_prices, read_prices
 from runcard.policy.card_models import CardModel, ExactCard, IndependentCard, num_sums
 from runcard.policy.closest_first import EXACT_STATES, closest_first_value
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
@@ -119,15 +119,16 @@ class FoundOrder(NamedTuple):
 def solve_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> FixedCard:
     """The best card found; its certificate bounds its late fraction where its states could be evaluated."""
     order, solved, finished = find_order(problem, options)
-    values, certificate = solved_prices(problem, order, solved, options.threads)
-    return FixedCard(problem=problem, order=order, values=values, certificate=certificate, finished=finished)
+    values, certificate = exact_prices(problem, solved)
+    return FixedCard(
+        problem=problem, order=order, known=values, certificate=certificate, threads=options.threads, finished=finished
+    )
 
 
 def quick_fixed_card(problem: DispatchProblem, options: SolveOptions = DEFAULTS) -> FixedCard:
     """The same card for whoever only wants to know who goes: prices come from the mean field, if one is asked for."""
     order, _, finished = find_order(problem, options)
-    values = LaterPrices(problem, order, options.threads)
-    return FixedCard(problem=problem, order=order, values=values, certificate=None, finished=finished)
+    return FixedCard(problem=problem, order=order, threads=options.threads, finished=finished)
 
 
 def find_order(
@@ -164,7 +165,7 @@ def read_fixed_card(problem: DispatchProblem, stored: Stored) -> FixedCard:
     return FixedCard(
         problem=problem,
         order=_checked_card(stored.array("card", np.int64, problem.order.shape)),
-        values=read_prices(problem, stored),
+        known=read_prices(problem, stored),
         certificate=stored.certificate,
         finished=bool(stored.settings["finished"]),
     )

@@ -11,7 +11,7 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import LATE
 from runcard.errors import InputError
 from runcard.mdp.arrays import Floats, Ints
-from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
+from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem, as_numbers
 from runcard.policy.base import Decision, Option
 
 NUM_ALTERNATIVES = 4
@@ -21,15 +21,10 @@ def whole_numbers(idle: Any) -> Ints:
     """Idle trucks by station as an array, whatever kind of whole numbers they came as."""
     if type(idle) is np.ndarray and idle.dtype == np.int64:  # the usual case, in a tenth of the time
         return idle.copy()
-    try:
-        given = np.asarray(idle)
-        with np.errstate(invalid="ignore"):  # what is no number differs from what it becomes, below
-            converted = given.astype(np.int64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"expected the number of idle trucks of each station, got {idle!r}") from error
-    if isinstance(idle, np.ma.MaskedArray) or given.dtype == np.bool_ or not np.array_equal(converted, given):
-        raise InputError(f"expected whole numbers of idle trucks by station, got {idle!r}")
-    return converted
+    counts: Ints = as_numbers("a state", "the idle trucks of each station", idle, np.int64)
+    if np.asarray(idle).dtype == np.bool_:
+        raise InputError(f"a state: expected whole numbers for the idle trucks of each station, got {idle!r}")
+    return counts
 
 
 def checked_idle(problem: DispatchProblem, idle: Any) -> Ints:

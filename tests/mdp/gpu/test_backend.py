@@ -1,6 +1,6 @@
 """Tests of the GPU's backend: its kernels on the processor against those of the processor, and whole solves."""
 
-from collections.abc import Iterator
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -16,11 +16,12 @@ from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.gpu import machine as machines
 from runcard.mdp.gpu.arrays import points_of_lane
 from runcard.mdp.gpu.backend import MOST_TRUCKS, GpuBackend, gpu_backend, mixed_steps
+from runcard.mdp.memory import check_states
 from runcard.mdp.problem import DispatchProblem
-from runcard.mdp.rows import CardRule, DecisionRule, OrderRule, TableRule, ValueRule
+from runcard.mdp.rows import CardRule, OrderRule, TableRule, ValueRule
 from runcard.mdp.solve import solve_optimal
 
-from ..problems import make_problem, random_problem, random_values
+from ..problems import grid_problem, make_problem, random_problem, random_values
 from ..reference import Dense
 from .host import Host
 
@@ -39,16 +40,11 @@ SHAPES = [
 
 
 @pytest.fixture
-def on_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+def on_host(monkeypatch: pytest.MonkeyPatch) -> Host:
     """The processor stands in for a GPU wherever one is asked for."""
     host = Host()
     monkeypatch.setattr("runcard.mdp.gpu.machine.gpu", lambda: host)
     return host
-
-
-def city(num_trucks: int, side: int, load: float) -> DispatchProblem:
-    """A grid as the paper draws them."""
-    return runcard.dispatch_problem(runcard.generate_grid(side=side, num_stations=num_trucks, load=load, seed=1))
 
 
 @pytest.mark.slow
@@ -78,7 +74,7 @@ def test_a_lane_takes_many_points() -> None:
 @pytest.mark.parametrize("load", [0.02, 0.1, 0.4, 2.0, 50.0])
 def test_a_city_is_solved_as_on_the_processor(load: float, on_host: Host) -> None:
     """The bounds overlap, the decisions are equal but for ties, and few passes are enough."""
-    problem = city(7, 8, load)
+    problem = grid_problem(7, load, side=8)
     for tolerance in (1e-6, 1e-9):
         found = solve_optimal(problem, tolerance=tolerance, device="gpu")
         expected = solve_optimal(problem, tolerance=tolerance, device="cpu")
@@ -108,20 +104,11 @@ def test_random_problems_are_solved(seed: int, on_host: Host) -> None:
     assert found.upper >= optimum.late_fraction * (1 - 1e-9)
 
 
-def rules(problem: DispatchProblem) -> list[DecisionRule]:
-    """A rule of each form that a GPU knows."""
-    dense = Dense(problem)
-    return [
-        OrderRule(problem.order),
-        ValueRule(random_values(problem, 1)),
-        TableRule(dense.order_table(problem.order)),
-    ]
-
-
 @pytest.mark.parametrize("problem", [*map(random_problem, range(8)), make_problem([1] * 7, [2, 1, 3] * 4)])
 def test_policies_are_evaluated_as_on_the_processor(problem: DispatchProblem, on_host: Host) -> None:
     """Bounds, minutes, busy fractions and probabilities, of every rule that a GPU knows."""
-    for rule in rules(problem):
+    table = Dense(problem).order_table(problem.order)
+    for rule in (OrderRule(problem.order), ValueRule(random_values(problem, 1)), TableRule(table)):
         found = evaluate_rule(problem, rule, device="gpu")
         expected = evaluate_rule(problem, rule, device="cpu")
         assert found.converged
@@ -183,8 +170,6 @@ def test_a_device_is_chosen(monkeypatch: pytest.MonkeyPatch, on_host: Host) -> N
 
 def test_a_gpu_holds_what_the_processor_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
     """States that fit on a GPU are not refused for the memory that the processor would take."""
-    from runcard.mdp.memory import check_states
-
     monkeypatch.setattr("runcard.mdp.gpu.machine.gpu", lambda: Host(free_bytes=2.0**37))
     monkeypatch.setattr("runcard.mdp.memory.available_bytes", lambda: 2.0**33)
     check_states([1] * 28)
@@ -193,15 +178,11 @@ def test_a_gpu_holds_what_the_processor_cannot(monkeypatch: pytest.MonkeyPatch) 
             check_states([1] * trucks, device=device)
 
 
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed here")
 def test_without_cupy_the_extra_is_named() -> None:
     """No GPU without CuPy, and the error says how to get it."""
-    try:
-        import cupy  # noqa: F401
-    except ImportError:
-        with pytest.raises(MissingExtraError, match=r"pip install 'runcard\[gpu\]'"):
-            machines.gpu()
-    else:
-        pytest.skip("CuPy is installed here")
+    with pytest.raises(MissingExtraError, match=r"pip install 'runcard\[gpu\]'"):
+        machines.gpu()
 
 
 def test_a_real_gpu() -> None:
@@ -210,7 +191,7 @@ def test_a_real_gpu() -> None:
         machines.gpu()
     except runcard.RuncardError as error:
         pytest.skip(f"needs a GPU: {error}")
-    problem = city(10, 8, 0.1)
+    problem = grid_problem(10, 0.1, side=8)
     found, expected = solve_optimal(problem, device="gpu"), solve_optimal(problem, device="cpu")
     assert found.converged
     assert max(found.lower, expected.lower) <= min(found.upper, expected.upper)

@@ -8,52 +8,35 @@ from numpy.typing import NDArray
 from tests.seeds import each_seed
 
 from runcard.mdp.factored import FactoredValues
-from runcard.mdp.kernels.lookahead import enter_state, price_here
+from runcard.mdp.kernels.lookahead import look_at_state, price_here
 from runcard.mdp.problem import DispatchProblem
 from runcard.policy import ahead_rule
 from runcard.policy.ahead import AheadPolicy
 
-from ..problems import make_problem
+from ..problems import every_state, make_problem, random_tables, sum_of_tables
 from ..reference import Dense
 
 State = tuple[int, ...]
 
 
-def random_tables(problem: DispatchProblem, size: int, seed: int) -> FactoredValues:
-    """Tables of `size` stations that together have all stations, values that fall with idle trucks, more or less.
-
-    Demand points with incidents are dealt out to them; the others are in none, as in the mean field.
-    """
-    rng = np.random.default_rng([seed, 4])
+def tables_of_size(problem: DispatchProblem, size: int, seed: int) -> FactoredValues:
+    """Three tables of `size` stations, and more of single ones, that together have all stations."""
     every = list(combinations(range(problem.num_stations), min(size, problem.num_stations)))
-    chosen = [every[n] for n in rng.permutation(len(every))[:3]]
-    missing = [(i,) for i in range(problem.num_stations) if not any(i in own for own in chosen)]
-    stations = tuple(np.array(own) for own in [*chosen, *missing])
-    alive = rng.permutation(np.flatnonzero(problem.incidents_per_day > 0))
-    points = tuple(np.sort(alive[g :: len(stations)]) for g in range(len(stations)))
-    tables = []
-    for own in stations:
-        idle = np.indices(tuple(problem.trucks[own] + 1)).reshape(len(own), -1)
-        tables.append(0.2 * rng.random(idle.shape[1]) - 0.1 * rng.random(len(own)) @ idle)
-    busy = rng.uniform(0.1, 0.5, problem.num_stations)
-    return FactoredValues(problem, stations, points, np.concatenate(tables), busy)
+    chosen = [every[n] for n in np.random.default_rng(seed).permutation(len(every))[:3]]
+    missing = [(i,) for i in range(problem.num_stations) if not any(i in stations for stations in chosen)]
+    return random_tables(problem, [*chosen, *missing], seed)
 
 
-def problems() -> list[DispatchProblem]:
-    """Needs of 1 to 4 trucks, alone and mixed, at stations of one and several trucks; a point without incidents."""
-    return [
-        make_problem([1, 1, 1, 1, 1], [1] * 6, seed=1),
-        make_problem([1, 1, 1, 1, 1], [2] * 6, seed=2),
-        make_problem([1, 1, 1, 1, 1], [3] * 6, seed=3),
-        make_problem([2, 1, 3, 1], [3, 1, 2, 2, 3], seed=4, load=2.0),
-        make_problem([1, 3, 2], [2, 1, 2], seed=5, rates=[1.0, 0.0, 0.5], load=0.01),
-        make_problem([3], [2, 3], seed=6),
-        make_problem([1, 1, 1, 1, 1, 1], [4] * 5, seed=7),
-        make_problem([4, 1, 2], [4, 2, 1, 4], seed=8, load=1.0),
-    ]
-
-
-CASES = [(problem, size) for problem in problems() for size in (1, 2, problem.num_stations)]
+PROBLEMS = [
+    *(make_problem([1] * 5, [needed] * 6, seed=needed) for needed in (1, 2, 3)),
+    make_problem([2, 1, 3, 1], [3, 1, 2, 2, 3], seed=4, load=2.0),
+    make_problem([1, 3, 2], [2, 1, 2], seed=5, rates=[1.0, 0.0, 0.5], load=0.01),
+    make_problem([3], [2, 3], seed=6),
+    make_problem([1] * 6, [4] * 5, seed=7),
+    make_problem([4, 1, 2], [4, 2, 1, 4], seed=8, load=1.0),
+]
+"""Needs of 1 to 4 trucks, alone and mixed, at stations of one and several trucks; a point without incidents."""
+CASES = [(problem, size) for problem in PROBLEMS for size in (1, 2, problem.num_stations)]
 
 
 class Ahead:
@@ -64,7 +47,7 @@ class Ahead:
 
     def __init__(self, values: FactoredValues, *, nearby: bool) -> None:
         self.values, self.problem, self.dense, self.nearby = values, values.problem, Dense(values.problem), nearby
-        every = values.every_state()
+        every = sum_of_tables(values)
         self.h = {state: float(every[place]) for place, state in enumerate(self.dense.states)}
         self.table_of = {j: g for g, points in enumerate(values.points) for j in points.tolist()}
 
@@ -116,12 +99,12 @@ def idle_team_numbers(problem: DispatchProblem, state: State) -> NDArray[np.int6
 @pytest.mark.parametrize(("problem", "size"), CASES)
 def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
     """In every state, the prices of all teams from increments are h(f-a) - h(f), and inf if a team is not idle."""
-    values = random_tables(problem, size, seed=size)
+    values = tables_of_size(problem, size, seed=size)
     teams = AheadPolicy(name="ahead", problem=problem, values=values)._teams
     scratch = teams.scratch()
     for state in Dense(problem).states:
         idle = np.array(state)
-        enter_state(0, 0, idle, scratch, teams, values.tables)
+        look_at_state(0, 0, idle, scratch, teams, values.tables)
         prices = np.array([price_here(team, scratch, teams) for team in range(problem.num_teams)])
         could_go = idle_team_numbers(problem, state)
         assert np.array_equal(np.flatnonzero(np.isfinite(prices)), could_go)
@@ -132,51 +115,42 @@ def test_all_prices_at_once(problem: DispatchProblem, size: int) -> None:
 @pytest.fixture(params=[True, False], ids=["nearby", "all"])
 def nearby(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether incidents to come look at the teams of their own table only, as with many teams, or at all."""
-    given: bool = request.param
-    monkeypatch.setattr(ahead_rule, "FEW_TEAMS", 0 if given else 10**6)
-    return given
+    monkeypatch.setattr(ahead_rule, "FEW_TEAMS", 0 if request.param else 10**6)
+    return request.param
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("problem", "size"), CASES)
 def test_prices_look_one_event_ahead(problem: DispatchProblem, size: int, nearby: bool) -> None:
-    """The price of every idle team is what the formula says, with one table for all or several, in about 20 states."""
-    values = random_tables(problem, size, seed=size)
+    """The price of every idle team is what the formula says, with one table for all or several, in about 20 states.
+
+    In every state, the values of all states one event on differ between teams of a size as the prices do.
+    """
+    values = tables_of_size(problem, size, seed=size)
     policy, ahead = AheadPolicy(name="ahead", problem=problem, values=values), Ahead(values, nearby=nearby)
-    for state in ahead.dense.states[:: 1 + len(ahead.dense.states) // 20]:
-        teams = idle_team_numbers(problem, state)
-        expected = [ahead.price(state, team) for team in teams]
-        np.testing.assert_allclose(policy.prices(np.array(state), teams), expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("problem", "size"), CASES)
-def test_the_table_has_the_same_prices(problem: DispatchProblem, size: int, nearby: bool) -> None:
-    """In every state, the values of all states one event on differ between teams of a size as the prices do."""
-    del nearby
-    policy = AheadPolicy(name="ahead", problem=problem, values=random_tables(problem, size, seed=size))
-    value, dense = policy.rule.value, Dense(problem)
-    for state in dense.states:
+    value, step = policy.rule.value, 1 + problem.num_states // 20
+    for place, state in enumerate(ahead.dense.states):
         teams = idle_team_numbers(problem, state)
         prices = policy.prices(np.array(state), teams)
-        after = value[[dense.after(state, team) for team in teams]]
+        if place % step == 0:
+            expected = [ahead.price(state, team) for team in teams]
+            np.testing.assert_allclose(prices, expected, rtol=0, atol=1e-12)
+        after = value[[ahead.dense.after(state, team) for team in teams]]
         for size_of in np.unique(problem.teams.sizes[teams]):
             alike = problem.teams.sizes[teams] == size_of
             np.testing.assert_allclose(np.ptp((prices - after)[alike]), 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("problem", "size"), CASES)
+@pytest.mark.usefixtures("nearby")
 @each_seed(4)
-def test_nothing_among_the_best_is_left_out(problem: DispatchProblem, size: int, nearby: bool, seed: int) -> None:
+def test_nothing_among_the_best_is_left_out(problem: DispatchProblem, size: int, seed: int) -> None:
     """Whatever the tables, a team that is left out is worse than the last one kept; what is kept has its own price."""
-    del nearby
-    values = random_tables(problem, size, seed=10 * seed + size)
-    policy = AheadPolicy(name="ahead", problem=problem, values=values)
-    rng = np.random.default_rng(size)
-    for state in Dense(problem).states:
-        idle = np.array(state)
+    values = tables_of_size(problem, size, seed=10 * seed + size)
+    policy, rng = AheadPolicy(name="ahead", problem=problem, values=values), np.random.default_rng(size)
+    for idle in every_state(problem):
         for needed in np.unique(problem.trucks_needed):
-            teams = idle_team_numbers(problem, state)
-            teams = teams[problem.teams.sizes[teams] == min(int(needed), sum(state))]
+            teams = problem.teams.idle(idle, min(int(needed), int(idle.sum())))
             p_late = rng.random(len(teams))
             every = policy._ahead(idle, teams, p_late, keep=0)
             for keep in (1, 2, 5):
@@ -200,8 +174,7 @@ def test_a_price_that_is_low_only_after_a_return() -> None:
     values = FactoredValues(problem, (np.arange(6),), (np.arange(2),), value, np.full(6, 0.1))
     policy = AheadPolicy(name="ahead", problem=problem, values=values)
     idle = np.array([1, 1, 1, 1, 1, 0])
-    teams = idle_team_numbers(problem, tuple(idle.tolist()))
-    teams = teams[problem.teams.sizes[teams] == 2]
+    teams = problem.teams.idle(idle, 2)
     p_late = np.where(teams == dense.team_number[1, 1, 0, 0, 0, 0], 0.9, 0.1)
     every, found = (policy._ahead(idle, teams, p_late, keep=keep) for keep in (0, 1))
     best = int((p_late + every).argmin())

@@ -8,15 +8,14 @@ from numpy.typing import NDArray
 
 from runcard.mdp.kernels.lookahead_rows import fill_rows
 
-from ..problems import make_problem
-from .test_lookahead import random_tables
-from .test_lookahead_best import every_state
+from ..problems import every_state, make_problem
+from .test_lookahead import tables_of_size
 
 
 def test_rows_of_a_table() -> None:
     """Increments and slack of a table add up to p and q of the docstring, with a search through all removals for d."""
     problem = make_problem([2, 1, 2], [2, 2], seed=3)
-    values = random_tables(problem, 3, seed=3)
+    values = tables_of_size(problem, 3, seed=3)
     tables, rate, mu = values.tables, 5.0, 0.7
     num_local = int(tables.first_local[1])
     states = every_state(problem)

@@ -34,21 +34,6 @@ def random_keys(
 
 
 @pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("num", [1, 2, 3, 17, 100])
-def test_minimum_of_sums(bits: int, num: int) -> None:
-    """For every state and point of a tile, the loop finds the smallest cost + price, as unsigned numbers."""
-    rng = np.random.default_rng([bits, num])
-    tile = tile_points(bits)
-    cost = random_keys(rng, bits, (120, tile))
-    price = random_keys(rng, bits, (num, STATES), top=True)
-    team = rng.integers(0, 120, num).astype(np.int32)
-    out = np.zeros((STATES, tile), cost.dtype)
-    call(out, cost, team, price, num)
-    expected = (cost[team][:, None, :] + price[:, :, None]).min(axis=0)
-    assert np.array_equal(out, expected)
-
-
-@pytest.mark.parametrize("bits", [32, 64])
 def test_only_the_tile_is_written(bits: int) -> None:
     """In a wider array the loop writes its own tile of each state and reads no more than `num` teams."""
     rng = np.random.default_rng(bits)
@@ -65,25 +50,12 @@ def test_only_the_tile_is_written(bits: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [32, 64])
-def test_the_winner_is_in_the_low_bits(bits: int) -> None:
-    """A price that carries its position makes the minimum carry the position of the first best team."""
-    tile = tile_points(bits)
-    kind = np.uint32 if bits == 32 else np.uint64
-    cost = np.full((3, tile), 5 << 4, kind)
-    cost[1] = 2 << 4
-    price = np.array([[0], [3], [0]], kind).repeat(STATES, axis=1) << kind(4) | np.arange(3, dtype=kind)[:, None]
-    out = np.zeros((STATES, tile), kind)
-    call(out, cost, np.arange(3, dtype=np.int32), price, 3)  # sums 5, 5 and 5: the first wins
-    assert (out == 5 << 4).all()
-
-
-@pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("ends", [(0, 0, 0, 0), (3, 3, 5, 9), (0, 2, 4, 9), (0, 0, 0, 4), (5, 9, 9, 9)])
+@pytest.mark.parametrize("ends", [(0, 0, 0, 0), (3, 3, 5, 9), (0, 2, 4, 9), (0, 0, 0, 4), (5, 9, 9, 9), (1, 1, 1, 1)])
 def test_a_group_is_tried_in_its_own_states(bits: int, ends: tuple[int, ...]) -> None:
     """A team of a group changes the minima of the four states with that truck idle, and of no other."""
     rng = np.random.default_rng([bits, *ends])
     tile = tile_points(bits)
-    cost, price = random_keys(rng, bits, (20, tile)), random_keys(rng, bits, (9, STATES))
+    cost, price = random_keys(rng, bits, (20, tile)), random_keys(rng, bits, (9, STATES), top=True)
     team = rng.integers(0, 20, 9).astype(np.int32)
     out = np.zeros((STATES, tile), cost.dtype)
     call(out, cost, team, price, *ends)

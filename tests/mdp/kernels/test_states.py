@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from runcard.mdp.kernels.states import enter_state, next_state, previous_state, state_mask, team_of_all
 from runcard.response.teams import Teams
 
-from ..problems import make_problem
+from ..problems import every_state, make_problem
 
 TRUCKS = [[1], [3], [1, 1, 1], [2, 1, 3], [5, 2]]
 
@@ -49,20 +49,16 @@ def test_walking_up_and_down_meets_every_state(trucks: list[int]) -> None:
 
 @pytest.mark.parametrize("trucks", TRUCKS)
 def test_masks_are_those_of_the_catalogue(trucks: list[int]) -> None:
-    """The mask of a state is that of the catalogue, made whole or from the stations before one that changed."""
-    problem = make_problem(trucks, [2, 3])
-    for counts in product(*(range(number + 1) for number in trucks)):
-        idle = np.array(counts)
-        expected = mask_of(problem.teams, idle)
-        for first in range(len(trucks)):
-            before = mask_of(problem.teams, np.where(np.arange(len(trucks)) < first, idle, problem.trucks))
-            assert state_mask(problem.layout.states, idle, first, before) == expected
+    """The mask of a state is that of the catalogue, made whole or from the stations before one that changed.
 
-
-@pytest.mark.parametrize("trucks", TRUCKS)
-def test_every_idle_truck_as_a_team(trucks: list[int]) -> None:
-    """A state with at most four idle trucks is the mask of one team, found by its number."""
+    A state with at most four idle trucks is the mask of one team, found by its number.
+    """
     problem = make_problem(trucks, [4])
-    for team, counts in enumerate(problem.teams.counts.astype(np.int64)):
-        mask = mask_of(problem.teams, counts)
-        assert team_of_all(mask, problem.layout.states, problem.teams.number_of_code) == team
+    states, teams = problem.layout.states, problem.teams
+    for idle in every_state(problem):
+        expected = mask_of(teams, idle)
+        for first in range(len(trucks)):
+            before = mask_of(teams, np.where(np.arange(len(trucks)) < first, idle, problem.trucks))
+            assert state_mask(states, idle, first, before) == expected
+    for team, counts in enumerate(teams.counts.astype(np.int64)):
+        assert team_of_all(mask_of(teams, counts), states, teams.number_of_code) == team

@@ -37,11 +37,6 @@ def chances_of(queues: TruckQueues, demand: NDArray[np.float64], idle: NDArray[n
     return (share + cost / (load * queues.horizon)).clip(0.0, 1.0)
 
 
-def states(problem: DispatchProblem) -> list[NDArray[np.int64]]:
-    """Every state of a problem, in the order of its number."""
-    return [np.array(idle) for idle in np.ndindex(tuple(problem.trucks + 1))]
-
-
 def orders(problem: DispatchProblem) -> list[list[int]]:
     """The trucks of a problem in the order of each demand point."""
     station = np.repeat(np.arange(problem.num_stations), problem.trucks)

@@ -1,7 +1,5 @@
 """Tests of the fixed points of states: that they are fixed points, and which."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,10 +8,14 @@ from tests.seeds import each_seed
 from runcard.mdp.queueing import TruckQueues
 from runcard.mdp.queueing.fixed_point import late_at_fixed_point
 
-from ..problems import make_problem, random_problem
-from .cases import chances_of, queues_of, rates_of, states
+from ..problems import every_state, make_problem, random_problem
+from .cases import chances_of, queues_of, rates_of
 
-LOADS = [1e-6, 1e-3, 0.1, 0.6, 2.0, 10.0, 500.0]
+KINDS = [
+    ("relaxing", 2.0), ("fixed", 2.0), ("printed", 1.0), ("printed", 0.5), ("printed rates", 2.0),
+    ("printed chances", 2.0),
+]  # fmt: skip
+"""Versions of the queues, and their horizons."""
 
 
 def plain_steps(queues: TruckQueues, idle: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
@@ -28,19 +30,8 @@ def plain_steps(queues: TruckQueues, idle: NDArray[np.int64]) -> tuple[NDArray[n
     return demand, queues.independent.asked_and_late(busy)[1]
 
 
-@pytest.mark.parametrize("load", LOADS)
-@pytest.mark.parametrize(
-    ("kind", "horizon"),
-    [
-        ("relaxing", 2.0),
-        ("fixed", 2.0),
-        ("fixed", 0.7),
-        ("printed", 1.0),
-        ("printed", 0.5),
-        ("printed rates", 2.0),
-        ("printed chances", 2.0),
-    ],
-)
+@pytest.mark.parametrize("load", [1e-6, 1e-3, 0.1, 0.6, 2.0, 10.0, 500.0])
+@pytest.mark.parametrize(("kind", "horizon"), [*KINDS, ("fixed", 0.7)])
 def test_fixed_points_at_any_load(kind: str, horizon: float, load: float) -> None:
     """At every load each state has a fixed point: its rates give its chances, and those give the rates again."""
     for trucks, needed, rates in (
@@ -52,8 +43,8 @@ def test_fixed_points_at_any_load(kind: str, horizon: float, load: float) -> Non
     ):
         problem = make_problem(trucks, needed, load=load, seed=3, rates=rates)
         queues, num = queues_of(problem, kind, horizon), problem.num_trucks
-        for idle in product(*(range(count + 1) for count in trucks)):
-            found = queues.fixed_point(np.array(idle))
+        for idle in every_state(problem):
+            found = queues.fixed_point(idle)
             asked, busy = rates_of(queues, found.busy[:num]), chances_of(queues, found.demand, found.idle)
             np.testing.assert_allclose(asked, found.demand, rtol=2e-10, atol=1e-13 * problem.total_incidents_per_day)
             np.testing.assert_allclose(found.busy[:num], busy, rtol=1e-9, atol=1e-9)
@@ -90,26 +81,15 @@ def test_one_fixed_point_that_rises(seed: int, kind: str, horizon: float) -> Non
         assert (queues.fixed_point(fewer).busy >= state.busy - 1e-9).all()
 
 
-@pytest.mark.parametrize(
-    ("kind", "horizon"),
-    [
-        ("relaxing", 2.0),
-        ("fixed", 2.0),
-        ("printed", 0.5),
-        ("printed", 1.0),
-        ("printed rates", 2.0),
-        ("printed rates", 1.0),
-        ("printed chances", 2.0),
-    ],
-)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("kind", "horizon"), [*KINDS, ("printed rates", 1.0)])
+@each_seed(8)
 def test_the_smallest_fixed_point(seed: int, kind: str, horizon: float) -> None:
     """Every way of asking gives what plain steps from p = 0 reach: state by state, as a range, and without teams."""
     problem = random_problem(seed)
     queues = queues_of(problem, kind, horizon)
     assert queues.unique == (kind in ("relaxing", "fixed"))
     late, stride = queues.late_in(0, problem.num_states), np.append(np.cumprod(problem.trucks[:0:-1] + 1)[::-1], 1)
-    for number, idle in enumerate(states(problem)):
+    for number, idle in enumerate(every_state(problem)):
         demand, expected = plain_steps(queues, idle)
         state = queues.fixed_point(idle)
         np.testing.assert_allclose(state.demand, demand, rtol=1e-8, atol=1e-12)

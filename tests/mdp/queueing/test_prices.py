@@ -9,8 +9,8 @@ from tests.seeds import each_seed
 from runcard.mdp.queueing.model import NEGLIGIBLE
 from runcard.mdp.queueing.prices import find_savings, late_of_states, late_without_teams
 
-from ..problems import make_problem, random_problem
-from .cases import orders, queues_of, states
+from ..problems import every_state, make_problem, random_problem
+from .cases import orders, queues_of
 
 
 @each_seed(12)
@@ -43,10 +43,8 @@ def test_prices_are_not_below_their_bounds(seed: int, kind: str, horizon: float)
     queues, rng = queues_of(problem, kind, horizon), np.random.default_rng(seed)
     for _ in range(3):
         idle = rng.integers(0, problem.trucks + 1)
-        state, teams = (
-            queues.fixed_point(idle),
-            np.flatnonzero((problem.teams.counts <= rng.integers(0, idle + 1)).all(axis=1)),
-        )
+        state, most = queues.fixed_point(idle), rng.integers(0, idle + 1)
+        teams = np.flatnonzero((problem.teams.counts <= most).all(axis=1))
         saved = queues._most_saved(state)[queues.taken_trucks(idle, teams)].sum(axis=1)
         assert (queues.late_without(state, idle, teams) >= state.late - saved - NEGLIGIBLE / queues.horizon_days).all()
 
@@ -57,7 +55,7 @@ def test_states_by_number() -> None:
     queues = queues_of(problem)
     late = np.empty(7)
     late_of_states(5, problem.trucks, queues.arrays, queues.independent.scratch(), late)
-    for idle, found in zip(states(problem)[5:12], late, strict=True):
+    for idle, found in zip(every_state(problem)[5:12], late, strict=True):
         assert found == queues.fixed_point(idle).late
 
 

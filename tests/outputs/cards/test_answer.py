@@ -10,7 +10,7 @@ from tests.by_cards import by_cards
 from runcard import demo_city, generate_grid
 from runcard.errors import InputError
 from runcard.outputs.cards.book import make_book
-from runcard.outputs.cards.csv_file import CardFile, FileCard, read_cards, write_cards_csv
+from runcard.outputs.cards.csv_file import CardFile, CardKey, FileCard, read_cards, write_cards_csv
 from runcard.plan.plan import solve
 
 
@@ -69,6 +69,14 @@ def test_the_unit_that_a_line_names_goes(file: CardFile) -> None:
     other = replace(file, cards=dict(file.cards) | {key: edited})
     for busy, wanted in (("none", second), (first, second), (second, first)):
         assert by_cards(other, "old-d2", "medical", busy=busy).kinds[0].units == (wanted,)
+
+
+def test_a_unit_that_stands_in_is_none_that_goes_already() -> None:
+    """Of a house with three units a line names two, and one of these is busy: the third goes in its place."""
+    card = FileCard(houses=(("E1", "E2", "E3"),), lines=((0, 0),), units=(("E1", "E2"),), busy=("",), needed=2)
+    cards = CardFile(path="cards.csv", cards={CardKey("", "a", "", 0, "engine"): card})
+    for busy, units in (("none", ("E1", "E2")), ("E2", ("E1", "E3")), ("E1", ("E3", "E2"))):
+        assert by_cards(cards, "a", busy=busy).kinds[0].units == units
 
 
 def followed(card: FileCard, free: set[str]) -> list[str]:

@@ -9,7 +9,7 @@ from tests.service.audit.made_up import START, made_up, outcome_of
 
 from runcard.errors import AuditError, InputError, UnknownDecisionError
 from runcard.service.audit import AuditLog, open_audit
-from runcard.service.audit.log import PAGE
+from runcard.service.audit.log import EPOCH, PAGE, micros_of
 
 
 def record(log: AuditLog, *numbers: int) -> None:
@@ -109,6 +109,13 @@ def test_a_log_that_is_only_read_is_not_made(audit_url: str) -> None:
     """A misspelt name must not become an empty log."""
     with pytest.raises(InputError, match="there is no"):
         open_audit(audit_url, create=False)
+
+
+def test_a_time_is_stored_to_the_microsecond() -> None:
+    """Every moment is the whole number of microseconds that it is, or midnight would fall into the month before."""
+    for number in range(1000):
+        micros = 31 * number**5 * (-1) ** number + number
+        assert micros_of(EPOCH + timedelta(microseconds=micros)) == micros
 
 
 def test_decisions_are_found_by_their_reference(log: AuditLog) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.mdp.arrays import Flags, Floats, Ints
+from runcard.mdp.independent import truck_order
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 
@@ -142,7 +143,7 @@ class Neighbourhoods:
 def find_neighbourhoods(problem: DispatchProblem, size: int) -> Neighbourhoods:
     """The neighbourhoods of at most `size` trucks."""
     stations = np.repeat(np.arange(problem.num_stations), problem.trucks)
-    order = _truck_order(problem, stations)
+    order = truck_order(problem, problem.order)
     members, home = _cover(problem, order, min(size, len(stations)))
     subsets = Subsets.of(members.shape[1], int(problem.trucks_needed.max()))
     near = _near(order, members, home)
@@ -150,13 +151,6 @@ def find_neighbourhoods(problem: DispatchProblem, size: int) -> Neighbourhoods:
     columns = _columns(problem, members, home, near, candidates)
     options = _options(problem, stations, members, home, near, candidates, subsets, columns)
     return Neighbourhoods(members, home, subsets, columns, options)
-
-
-def _truck_order(problem: DispatchProblem, stations: Ints) -> Ints:
-    """[J, N] the trucks of each demand point from the closest to the farthest."""
-    rank = np.empty_like(problem.order)
-    np.put_along_axis(rank, problem.order, np.arange(problem.num_stations)[None, :], axis=1)
-    return np.argsort(rank[:, stations], axis=1, kind="stable")
 
 
 def _cover(problem: DispatchProblem, order: Ints, size: int) -> tuple[Ints, Ints]:

@@ -34,7 +34,7 @@ from runcard.mdp.kernels.bare import bare_kernel
 from runcard.mdp.kernels.team_codes import first_idle_team
 
 
-class Scratch(NamedTuple):
+class AheadScratch(NamedTuple):
     """What prices are computed in, state after state; each thread has its own."""
 
     place: Ints
@@ -150,7 +150,7 @@ def _leave_out_busy(i: int, idle: Ints, increment: Floats, teams: Any) -> None:
 
 
 @bare_kernel
-def enter_state(size: int, busy: int, idle: Ints, scratch: Any, teams: Any, tables: Any) -> None:
+def look_at_state(size: int, busy: int, idle: Ints, scratch: Any, teams: Any, tables: Any) -> None:
     """Find what the prices of teams in a state need to know of it, and for bounds on those of `size` trucks."""
     increment, part, mu = scratch.increment, scratch.part, teams.returns_per_day
     for n in range(len(increment)):

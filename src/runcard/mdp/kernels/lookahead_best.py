@@ -23,7 +23,7 @@ from numba import njit
 
 from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.kernels.bare import bare_kernel
-from runcard.mdp.kernels.lookahead import enter_state, price_ahead
+from runcard.mdp.kernels.lookahead import look_at_state, price_ahead
 from runcard.mdp.kernels.team_codes import first_idle_team
 
 ROUNDING = 1e-12
@@ -154,7 +154,7 @@ def prices_ahead(
     found, busy, size = np.full(len(candidates), np.nan), np.sum(teams.trucks - idle), 0
     if len(candidates) > 0:
         size = np.sum(teams.members[candidates[0]] >= 0)
-    enter_state(size, busy, idle, scratch, teams, tables)
+    look_at_state(size, busy, idle, scratch, teams, tables)
     if keep == 0 or not _is_bounded(idle, teams):
         for n in range(len(candidates)):
             found[n] = price_ahead(candidates[n], busy, idle, scratch, teams, tables)
@@ -223,7 +223,7 @@ def team_ahead(j: int, idle: Ints, scratch: Any, ranked: Any, teams: Any, tables
     size = min(teams.needed[j], num_idle)
     if size == num_idle:
         return int(first_idle_team(teams.order, j, idle, size, teams.number_of_code))
-    enter_state(size, busy, idle, scratch, teams, tables)
+    look_at_state(size, busy, idle, scratch, teams, tables)
     most_lost = _find_lost(size, idle, scratch, teams, tables)
     weight = teams.total_rate + teams.returns_per_day * (busy + size)
     team, price, best, limit, least, bounded = -1, np.inf, scratch.best, np.inf, -np.inf, _is_bounded(idle, teams)

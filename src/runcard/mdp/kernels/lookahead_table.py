@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from runcard.mdp.arrays import Floats
-from runcard.mdp.kernels.lookahead import enter_state
+from runcard.mdp.kernels.lookahead import look_at_state
 
 
 @njit(nogil=True, cache=True)
@@ -27,7 +27,7 @@ def values_ahead(start: int, stop: int, scratch: Any, teams: Any, tables: Any, o
         for i in range(num_stations - 1, -1, -1):
             idle[i] = rest % (teams.trucks[i] + 1)
             rest //= teams.trucks[i] + 1
-        enter_state(0, 0, idle, scratch, teams, tables)
+        look_at_state(0, 0, idle, scratch, teams, tables)
         here = 0.0
         for g in range(len(place)):
             here += tables.value[place[g]]
