@@ -333,6 +333,7 @@ def test_threads_and_asking_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
     Another seed gives others.
     """
+    monkeypatch.setattr(engine, "NUM_BATCHES", 4)
     city = with_days_by_type(department_of(), ("fire", "alarm", "medical"))
     plans = [runcard.solve(city, name, threads=1) for name in ("closest-first", "optimal")]
     for scenario in ("paper", "redirect+turn-back+evening+breakdowns"):
