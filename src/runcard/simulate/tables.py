@@ -1,6 +1,7 @@
 """Simulations as tables: one scenario with all that was found, or many side by side."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite, isnan
 from typing import Final
 
@@ -11,7 +12,7 @@ from runcard.interval import Interval
 from runcard.plan.words import PLUS_MINUS, counted, decimals_of, table_words
 from runcard.simulate.result import KindSimulation, Simulation
 from runcard.simulate.scenario import PAPER
-from runcard.table import BAD, BEST, Cell, Row, Table, visible
+from runcard.table import BAD, BEST, Cell, Row, Table, html_note, visible
 
 SHOWN: Final = ("mean", "median", "p90")
 """What is said about the minutes until the first and the last truck are there."""
@@ -52,6 +53,17 @@ def simulation_line(found: Simulation) -> str:
         f"{found.scenario.name}: {found.scenario.title}. {counted(found.num_incidents, 'incident')} for each "
         f"policy in {len(batches):,} batch{'es' if len(batches) > 1 else ''}, seed {found.seed}; {PLUS_MINUS}."
     )
+
+
+def simulation_html(found: Simulation) -> str:
+    """A simulation as HTML: the tables of all kinds together, of every standard, and of each kind by itself."""
+    tables = [simulated_department_table(found)] if len(found.kinds) > 1 else []
+    tables += [simulated_standard_table(found)] if found.order else []
+    for kind, of_kind in found.kinds.items():
+        title = kind if len(found.kinds) > 1 else ""
+        tables.append(replace(simulation_table(of_kind, of_standards=bool(found.order)), title=title))
+    line = simulation_line(found) + ("" if found.precise else " Not as precise as was asked for.")
+    return f"<div>{html_note(line)}{''.join(table.html() for table in tables)}</div>"
 
 
 def simulated_department_table(found: Simulation) -> Table:
