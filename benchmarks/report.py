@@ -8,7 +8,7 @@ from typing import Final
 
 from benchmarks.cases import Row
 from benchmarks.raw_files import build_san_francisco, run_python, write_department
-from runcard.city import write_city
+from runcard.city import read_city, write_city
 
 LIMIT_SECONDS: Final = 120.0
 LIMIT_BYTES: Final = 5_000_000
@@ -28,6 +28,8 @@ def report_cases(*, quick: bool = False, data: Path | None = None) -> Iterator[R
         began = time.perf_counter()
         run_python("-m", "runcard", "report", str(city), "-o", str(page))
         seconds, size = time.perf_counter() - began, page.stat().st_size
-        assert "44 engines" in page.read_text(encoding="utf-8")
+        text = page.read_text(encoding="utf-8")
+        assert "44 engines" in text
+        assert all(unit.unit_id in text for unit in read_city(city).units)
     yield Row(f"report of {words}", f"{seconds:.0f} s", f"< {LIMIT_SECONDS:.0f} s", seconds < LIMIT_SECONDS)
     yield Row("  its page", f"{size / 1e6:.2f} MB", f"< {LIMIT_BYTES / 1e6:.0f} MB", size < LIMIT_BYTES)

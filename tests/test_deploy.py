@@ -85,37 +85,29 @@ def instructions() -> list[tuple[str, str]]:
     return [(name, words.strip()) for name, words in found]
 
 
-def test_the_containerfile_has_instructions_only() -> None:
-    """Every line is an instruction that a builder knows, it begins with FROM, and lists are JSON."""
+def test_the_containerfile_is_one() -> None:
+    """Every line is an instruction that a builder knows, it begins with FROM, and lists are JSON.
+
+    Whatever is copied from the project is in it, and the second image takes from the first only. The last user is not
+    root, and the container calls `runcard serve` with options that there are.
+    """
     known = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "STOPSIGNAL"}
-    found = instructions()
+    found, stages = instructions(), 0
     assert found[0][0] == "FROM"
     assert {name for name, _ in found} <= known | {"ENTRYPOINT", "CMD"}
     for name, words in found:
+        stages += name == "FROM"
         if name in ("ENTRYPOINT", "CMD", "VOLUME"):
             assert all(isinstance(word, str) for word in json.loads(words))
-        if name == "HEALTHCHECK":
+        elif name == "HEALTHCHECK":
             compile(json.loads(words.split("CMD", 1)[1])[2], "HEALTHCHECK", "exec")
-        if name == "RUN":
+        elif name == "RUN":
             done = subprocess.run(["bash", "-n", "-c", words], capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
-
-
-def test_the_container_gets_files_that_there_are() -> None:
-    """Whatever is copied from the project is in it, and the second image takes from the first only."""
-    stages = 0
-    for name, words in instructions():
-        stages += name == "FROM"
-        if name == "COPY" and stages == 1:
-            for source in words.split()[:-1]:
-                assert (ROOT / source).exists(), source
-        if name == "COPY" and stages == 2:
+        elif name == "COPY" and stages == 1:
+            assert all((ROOT / source).exists() for source in words.split()[:-1]), words
+        elif name == "COPY":
             assert words.startswith("--from=build ")
-
-
-def test_the_container_does_not_run_as_root_and_serves() -> None:
-    """The last user is not root, and the container calls `runcard serve` with options that there are."""
-    found = instructions()
     assert [words for name, words in found if name == "USER"][-1] not in ("root", "0")
     start, more = (json.loads(words) for name, words in found if name in ("ENTRYPOINT", "CMD"))
     assert start == ["runcard", "serve"]

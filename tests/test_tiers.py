@@ -67,22 +67,18 @@ def test_processors_of_children_count(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_at_the_desk_each_quick_test_runs_once() -> None:
-    """Of tests with parameters the first stays, of golden cities all; slow ones and those with a browser go."""
-    names = ("a::one[1]", "a::one[2]", "b::one[1]", "a::two", "a::golden[x]", "a::golden[y]", "a::long", "a::page")
+    """Of tests with parameters the first stays, of golden cities all; slow ones and those with a browser go.
+
+    With a number so many tests of each module stay, its first ones.
+    """
+    names = ("a::one[1]", "a::one[2]", "b::one[1]", "a::golden[x]", "a::golden[y]", "a::two", "a::long", "a::page")
     items = {name: Item(*["slow"] * (name == "a::long"), nodeid=name) for name in names}
     items["a::page"].fixturenames = ("tmp_path", "browser")
     for city in "xy":
         items[f"a::golden[{city}]"].callspec = SimpleNamespace(params={"golden": city})
-    chosen = conftest.at_desk([*items.values()])  # type: ignore[list-item]
-    assert [item.nodeid for item in chosen] == ["a::one[1]", "b::one[1]", "a::two", "a::golden[x]", "a::golden[y]"]
-
-
-def test_at_the_desk_the_first_tests_of_each_module_say_the_most() -> None:
-    """So many of each module, golden cities all; and without a number every one."""
-    names = ("a::one", "a::golden[x]", "a::golden[y]", "a::two", "b::one", "b::long", "b::two", "b::three")
-    items = [Item(*["slow"] * (name == "b::long"), nodeid=name) for name in names]
-    for item, city in zip(items[1:3], "xy", strict=True):
-        item.callspec = SimpleNamespace(params={"golden": city})
-    some = conftest.at_desk([*items], 2)  # type: ignore[list-item]
-    assert [item.nodeid for item in some] == ["a::one", "a::golden[x]", "a::golden[y]", "b::one", "b::two"]
-    assert len(conftest.at_desk([*items])) == 7  # type: ignore[list-item]
+    for most, expected in (
+        (None, ["a::one[1]", "b::one[1]", "a::golden[x]", "a::golden[y]", "a::two"]),
+        (2, ["a::one[1]", "b::one[1]", "a::golden[x]", "a::golden[y]"]),
+    ):
+        chosen = conftest.at_desk([*items.values()], most)  # type: ignore[list-item]
+        assert [item.nodeid for item in chosen] == expected

@@ -19,7 +19,7 @@ from runcard.assess.auto import (
     solved_city,
 )
 from runcard.assess.exact import assess_exactly
-from runcard.assess.outcome import avoided, larger_by
+from runcard.assess.outcome import avoided, larger_by, weighted
 from runcard.assess.policy_choice import best_policy, is_small
 from runcard.city import City
 from runcard.interval import Interval
@@ -170,3 +170,14 @@ def test_what_is_sure_is_what_the_ends_of_both_intervals_allow(missed: tuple[flo
     gains, fewer = [1.0 - after / before for before, after in pairs], [before - after for before, after in pairs]
     assert astuple(avoided(first, other))[:3] == pytest.approx((1.0 - other.value / 0.2, min(gains), max(gains)))
     assert astuple(larger_by(other, first))[:3] == pytest.approx((0.2 - other.value, min(fewer), max(fewer)))
+
+
+@pytest.mark.parametrize("proven", [True, False])
+def test_a_sum_is_sure_of_what_the_ends_of_its_parts_allow(proven: bool) -> None:
+    """No more than the smallest and the largest sum of ends, also with a factor below 0; proven if all parts are."""
+    parts = (2.0, Interval(0.2, 0.18, 0.23, proven=True)), (-1.5, Interval(0.3, 0.28, 0.4, proven=proven))
+    (a, one), (b, other) = parts
+    sums = [a * first + b * second for first in (one.low, one.high) for second in (other.low, other.high)]
+    found = weighted(parts)
+    assert astuple(found)[:3] == pytest.approx((a * one.value + b * other.value, min(sums), max(sums)))
+    assert found.proven is proven

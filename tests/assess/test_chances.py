@@ -63,6 +63,15 @@ def test_minutes_are_those_that_are_simulated() -> None:
         assert ratio_interval(*keeper.minutes(NAME, kind)).value == pytest.approx(counted.value, abs=2.0 * counted.half)
 
 
+def test_a_policy_is_worse_only_beyond_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that costs half an incident more in each of eight batches is worse; not where that is four more or less."""
+    incidents, closest = np.full(8, 100.0), np.full(8, 10.0)
+    costs = {"sure": closest + 0.5, "noisy": closest + 0.5 + np.tile([4.0, -4.0], 4), NAME: closest}
+    keeper = ChanceKeeper.__new__(ChanceKeeper)
+    monkeypatch.setattr(keeper, "_of_batches", lambda name, *_: (costs[name], incidents))
+    assert [name for name in costs if keeper.is_worse(name, NAME, "engine")] == ["sure"]
+
+
 def test_chances_stay_between_none_and_all() -> None:
     """An interval ends at 0 and at the most that one incident can miss; one batch alone says nothing."""
     sums: Sums = (np.array([0.0, 1.0]), np.array([1.0, 1.0]))

@@ -3,13 +3,23 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.calibrate.cities import made_up, plain_city, road_city, true_city, true_plain_city
 
-from runcard.calibrate.backtest import AS_IT_WAS, Backtest, Dispatch, _units, backtest, split_log
+from runcard.calibrate.backtest import (
+    AS_IT_WAS,
+    WARM_UP_SECONDS,
+    Backtest,
+    Dispatch,
+    _units,
+    backtest,
+    split_log,
+)
+from runcard.calibrate.clock import local_seconds
 from runcard.calibrate.fit import Fit, fit_city
 from runcard.calibrate.log import Log
 from runcard.city import City
@@ -62,6 +72,14 @@ def test_a_log_is_split_by_time(parts: tuple[Log, Log]) -> None:
     for part in (0.0, 1.0, -1.0, float("nan")):
         with pytest.raises(InputError, match="expected a part between 0 and 1 of the log to fit on"):
             split_log(first, part)
+
+
+def test_what_is_judged_begins_after_some_time(replay: Backtest, parts: tuple[Log, Log]) -> None:
+    """At first every unit is free because nobody knows better: incidents of that time are replayed and do not count."""
+    seconds = local_seconds(parts[1].incidents["time"], parts[1].time_zone)
+    begin = datetime(1970, 1, 1) + timedelta(seconds=float(seconds.min()))
+    assert replay.first - begin >= timedelta(seconds=WARM_UP_SECONDS)
+    assert 0 < replay.num_incidents <= (seconds >= seconds.min() + WARM_UP_SECONDS).sum() < len(seconds)
 
 
 def test_what_was_done_is_closest_first_if_that_made_the_log(replay: Backtest) -> None:

@@ -19,10 +19,11 @@ from tests.calibrate.cities import (
     true_plain_city,
 )
 
+from runcard.calibrate.build import build_city
 from runcard.calibrate.fit import Fit, fit_city, pairs_of_a_station, pairs_together
 from runcard.calibrate.goodness import judge_fit
 from runcard.calibrate.log import Log, read_log
-from runcard.calibrate.mapping import TIMES, LogMapping, read_mapping
+from runcard.calibrate.mapping import TIMES, read_mapping
 from runcard.city import City, Period, Standard, read_city, write_city
 from runcard.city.aprons import is_apron, without_aprons
 from runcard.city.model import Driving, Turnout
@@ -138,6 +139,20 @@ def test_whether_units_of_a_station_leave_together_is_found(fit: Fit, tmp_path: 
     assert (own["engine"].shared, own["ladder"].shared) == (False, True)
 
 
+def test_units_leave_together_only_where_that_is_sure(fit: Fit) -> None:
+    """A correlation of 0.8 that may as well be 0.3 leaves each unit by itself; of one from 0.6 on they go together."""
+    for low, shared in ((0.3, False), (0.6, True)):
+        numbers = [
+            replace(one, value=0.8, low=low) if one.name == "turnout.engine.shared" else one for one in fit.numbers
+        ]
+        city = build_city(
+            fit.before, numbers, homes=fit.homes, types=fit.types, sent=fit.sent, turnout=fit.turnout,
+            driving=fit.driving, rates=fit.rates, periods=fit.periods, centres=fit.placed.centres, target_minutes=None,
+            notes=[],
+        )  # fmt: skip
+        assert city.turnout_by_kind["engine"].shared is shared
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mapping", ["san-francisco", "london"])
 def test_no_number_depends_on_the_order_of_rows(mapping: str, tmp_path: Path) -> None:
@@ -160,17 +175,17 @@ def test_no_number_depends_on_the_order_of_rows(mapping: str, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say(tmp_path: Path) -> None:
-    """Over eight logs at least 88 % of all numbers are inside their 95 % intervals, and no number is always outside."""
+    """Over five logs at least 86 % of all numbers are inside their 95 % intervals, and no number is mostly outside."""
     inside: dict[str, list[bool]] = {name: [] for name in TRUTH}
-    for seed in range(10, 18):
+    for seed in range(10, 15):
         found = {one.name: one for one in known_fit(tmp_path, 2500, seed).numbers}
         for name, truth in TRUTH.items():
             if name in found:  # a short log may cut the day an hour off
                 inside[name].append(found[name].low <= truth <= found[name].high)
     hits = [hit for own in inside.values() for hit in own]
-    assert len(hits) > 100
-    assert np.mean(hits) >= 0.88, {name: sum(own) for name, own in inside.items()}
-    assert all(sum(own) >= 4 for own in inside.values() if len(own) == 8), inside
+    assert len(hits) > 70
+    assert np.mean(hits) >= 0.86, {name: sum(own) for name, own in inside.items()}
+    assert all(sum(own) >= 3 for own in inside.values() if len(own) == 5), inside
 
 
 def test_the_city_has_the_fitted_numbers(fit: Fit) -> None:
@@ -441,18 +456,6 @@ def test_logs_that_are_too_short(tmp_path: Path) -> None:
         fit_city(road_city(), log)
 
 
-def test_a_log_without_times_of_arrival_is_an_error(tmp_path: Path) -> None:
-    """Without times on the road and on scene nothing is known of driving, and the error says so."""
-    path = tmp_path / "calls.csv"
-    path.write_text(
-        "i,u,k,d,n\n"
-        + "".join(f"{n},E0{1 + n % 7},engine,2024-05-{1 + n % 28:02}T{n % 24:02}:00,n00\n" for n in range(60))
-    )
-    mapping = LogMapping("m", {"incident": "i", "unit": "u", "kind": "k", "dispatched": "d", "node": "n"})
-    with pytest.raises(InputError, match=r"expected at least 30 drives .*, got 0"):
-        fit_city(road_city(), read_log(path, mapping))
-
-
 def test_pairs_of_a_station_are_of_one_incident_and_sent_at_about_the_same_time() -> None:
     """All such pairs are there, in either order; responses of unknown stations have none."""
     rng = np.random.default_rng(4)
@@ -480,13 +483,3 @@ def test_pairs_left_at_about_the_same_time(fit: Fit) -> None:
         if a < b and of[a] == of[b] and abs(leave[a] - leave[b]) <= 120.0
     }
     assert {tuple(pair) for pair in pairs.tolist() if max(pair) <= used[599]} == expected
-
-
-def test_the_document_names_everything(fit: Fit) -> None:
-    """The JSON of a fit has every number with its interval, the homes, the smoothing, and what was rejected."""
-    document = fit.document()
-    assert {one["name"] for one in document["numbers"]} == {one.name for one in fit.numbers}
-    assert all({"value", "low", "high", "sample", "of"} <= one.keys() for one in document["numbers"])
-    assert (document["incidents"], document["rejected"], len(document["homes"])) == (len(fit.log.incidents), {}, 9)
-    assert [one["type"] for one in document["smoothing"]] == list(fit.types)
-    assert document["days"] == pytest.approx(fit.num_days)

@@ -1,6 +1,5 @@
 """How well a fit describes its log: nothing to say for the true city, and the right sentence for a wrong one."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,11 +176,3 @@ def test_a_log_without_a_roster_is_judged_too(tmp_path: Path) -> None:
     found = judge_fit(fit_city(city, log))
     assert (found.busy, found.faults) == ((), ())
     assert {one.standard.type for one in found.late} == {"fire", "alarm"}
-
-
-def test_the_document_is_json(goodness: Goodness) -> None:
-    """The numbers can be written as strict JSON, with the faults in words."""
-    document = json.loads(json.dumps(goodness.document(), allow_nan=False))
-    assert set(document) == {"response_minutes", "dispersion", "busy", "late", "faults"}
-    assert document["faults"] == []
-    assert len(document["busy"]) == 9

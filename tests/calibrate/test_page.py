@@ -3,7 +3,6 @@
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,9 +150,3 @@ def test_pictures_without_anything_to_draw_are_left_out(goodness: Goodness) -> N
 def test_numbers_have_about_three_digits(value: float, text: str) -> None:
     """Numbers are short enough to read; the end of an interval that has none is unknown."""
     assert number_text(value) == text
-
-
-def test_a_page_can_be_written(page: str, tmp_path: Path) -> None:
-    """The page is text that UTF-8 holds, of a size that can be mailed."""
-    (tmp_path / "fit.html").write_text(page, encoding="utf-8")
-    assert (tmp_path / "fit.html").stat().st_size < 1_000_000

@@ -26,7 +26,6 @@ from runcard.city import (
     Station,
     demo_city,
     files,
-    generate_grid,
     read_city,
     write_city,
 )
@@ -364,12 +363,6 @@ def test_a_pipe_in_place_of_a_file_is_refused_at_once(small_city: City, tmp_path
     os.mkfifo(folder / name)
     with pytest.raises(CityError, match=f"{name}: expected a file, got a device or a pipe"):
         read_city(folder)
-
-
-def test_a_generated_city_survives_a_round_trip(tmp_path: Path) -> None:
-    """The rates and the target of a random grid are written to the last bit."""
-    city = generate_grid(side=6, num_stations=5, load=0.1, seed=3)
-    assert read_city(write_city(city, tmp_path / "grid")) == city
 
 
 def test_writing_over_a_copy_of_a_broken_city_is_refused(tmp_path: Path, small_city: City, data_folder: Path) -> None:

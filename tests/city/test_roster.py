@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.departments import grid_department, random_department
 
-from runcard.city import City, Standard, Turnout, Unit, read_city, write_city
+from runcard.city import City, Turnout, read_city, write_city
 from runcard.errors import CityError
 
 names = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "Zs"]), min_size=1, max_size=6).map(str.strip)
@@ -78,14 +78,6 @@ def test_the_mean_busy_time_counts_every_unit_that_is_sent() -> None:
     assert city.mean_busy_minutes == 40.0
 
 
-def test_a_kind_that_only_types_without_incidents_need_is_not_needed() -> None:
-    """A type of rate 0 makes no problem of its own, and the city stays valid."""
-    city = grid_department(side=3, engines=3, ladders=1)
-    quiet = tuple(replace(point, incidents_per_day=0.0) if point.type == "fire" else point for point in city.demand)
-    without = replace(city, demand=quiet, stations=tuple(replace(one, trucks=0) for one in city.stations))
-    assert without.kinds == ("engine",)
-
-
 def test_a_type_column_without_incident_types_is_only_a_column(tmp_path: Path, small_city: City) -> None:
     """A folder that has had a column of that name all along stays valid and means the same."""
     folder = write_city(small_city, tmp_path / "city")
@@ -95,23 +87,6 @@ def test_a_type_column_without_incident_types_is_only_a_column(tmp_path: Path, s
     assert city.plain
     assert city.kinds == ("truck",)
     assert [replace(point, type="") for point in city.demand] == list(small_city.demand)
-
-
-def test_faults_of_a_department_built_in_memory_name_its_fields() -> None:
-    """The same checks serve a city that no folder holds."""
-    city = grid_department(side=3, engines=3, ladders=1)
-    with pytest.raises(CityError, match=r"units\[4\]: expected station_id to be a known station, got 'nowhere'"):
-        replace(
-            city,
-            stations=tuple(replace(one, trucks=0) for one in city.stations),
-            units=(*city.units, Unit("E9", "nowhere", "engine")),
-        )
-    with pytest.raises(CityError, match=r"standards\[4\]: expected a kind of unit.csv \(engine, ladder\), got 'medic'"):
-        replace(
-            city,
-            stations=tuple(replace(one, trucks=0) for one in city.stations),
-            standards=(*city.standards, Standard("fire", "medic", 1, 1, 6.0)),
-        )
 
 
 def test_a_unit_added_to_a_written_roster_is_read(tmp_path: Path) -> None:
@@ -125,28 +100,12 @@ def test_a_unit_added_to_a_written_roster_is_read(tmp_path: Path) -> None:
     assert city.kinds == ("engine", "ladder")  # a kind that nobody needs has no busy minutes either
 
 
-def test_a_roster_can_be_exchanged_in_memory() -> None:
-    """Stations count their trucks again, so that `replace` with another roster is enough."""
-    city = grid_department(side=3, engines=3, ladders=1)
-    more = replace(city, units=(*city.units, Unit("E99", "s0", "engine")))
-    assert more.of_kind("engine").stations[0].trucks == 2
-
-
 def test_settings_by_kind_cannot_be_changed_from_outside() -> None:
     """The city has its own copy of what it was given."""
     busy = {"engine": 40.0, "ladder": 60.0}
     city = replace(grid_department(side=3, engines=3, ladders=1), busy_minutes=busy)
     busy["engine"] = -1.0
     assert city.of_kind("engine").busy_minutes == 40.0
-
-
-@pytest.mark.parametrize("wrong", ["E\x001", "E\n1", "E\u202e1", " E1"])
-def test_what_is_wrong_with_a_unit_id_is_said(wrong: str) -> None:
-    """An id that is refused for a control character or a space is not said to have commas only."""
-    city = grid_department(side=3, engines=3, ladders=1)
-    units = (replace(city.units[0], unit_id=wrong), *city.units[1:])
-    with pytest.raises(CityError, match="unit_id not empty, without commas, control characters or spaces around it"):
-        replace(city, units=units)
 
 
 @pytest.mark.parametrize("wrong", ["ladder/truck", "mean_minutes", "a" * 61, "a,b"])

@@ -3,17 +3,21 @@
 import json
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.departments import grid_department
 from tests.weeks import with_days
 
-from runcard.city import Objective, generate_grid, read_city, write_city
-from runcard.cli.show_bound import percent_down, share_words, tenths
+from runcard.city import City, Objective, generate_grid, read_city, write_city
 from runcard.mdp.bound import BoundProgress, LowerBound
 from runcard.mdp.solve import solve_optimal
+from runcard.outputs.bound import Bounded
+from runcard.outputs.bound_words import percent_down, share_words, tenths
 
 PART = 0.9
 KEYS = ["city", "lower", "proven", "neighbourhood", "num_neighbourhoods", "steps", "seconds"]
@@ -268,6 +272,21 @@ def test_what_is_proven_is_rounded_to_the_safe_side() -> None:
     assert tenths(0.0699, ROUND_FLOOR) == "6.9"
     assert tenths(float("-inf"), ROUND_FLOOR) == "?"
     assert tenths(-0.0001, ROUND_CEILING) == "0.0"
+
+
+def test_the_sum_of_kinds_is_rounded_to_the_safe_side() -> None:
+    """What all kinds prove together is never above the sum of fractions, and hardly below it."""
+    city, rng = grid_department(side=3, engines=4, ladders=2, load=0.2, shares=(0.3, 0.7)), np.random.default_rng(1)
+
+    def rate(of: City) -> Fraction:
+        return sum((Fraction(point.incidents_per_day) for point in of.demand), Fraction())
+
+    for _ in range(200):
+        bounds: dict[str, Any] = {kind: SimpleNamespace(lower=rng.random()) for kind in city.kinds}
+        exact = sum(rate(city.of_kind(kind)) * Fraction(bound.lower) for kind, bound in bounds.items()) / rate(city)
+        beside: Any = SimpleNamespace(city=city)
+        found = Bounded(beside=beside, bounds=bounds, errors={}, proven=True, seed=1)
+        assert exact * Fraction(1.0 - 1e-13) < found.lower <= exact
 
 
 def test_a_share_of_the_gain_below_nothing_is_no_number(run, tmp_path: Path) -> None:

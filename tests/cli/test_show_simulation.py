@@ -3,8 +3,8 @@
 from dataclasses import replace
 from math import inf
 
-from runcard.cli.show_simulation import late_words, simulation_line, with_error, work_table
 from runcard.interval import Interval
+from runcard.simulate.tables import late_words, simulation_line, with_error, work_table
 
 from ..outputs.test_simulate import simulation
 

@@ -123,6 +123,8 @@ def test_a_precision_that_is_not_reached_says_so(run, grid_folder: Path, monkeyp
     assert json.loads(ran.out)["precise"] is False
     assert "not as precise as asked for" in ran.err
     assert "paper" in ran.err
+    every = run("stress", grid_folder, "--scenarios", "paper,turn-back", "--precision", "0.001", "--json")
+    assert (every.code, "are simulated at most: paper, turn-back" in every.err) == (1, True)
 
 
 def test_policy_files_are_simulated_as_their_policies(

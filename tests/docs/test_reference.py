@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ from runcard.outputs.records import COLUMNS as RECORD_COLUMNS
 from runcard.outputs.records import OF_DEPARTMENT
 from runcard.plan.plan import solve
 from runcard.policy.solve import LABELS, POLICY_NAMES
+from runcard.service.audit.drift import DriftDocument, DriftRowDocument
+from runcard.service.audit.export import COLUMNS as AUDIT_COLUMNS
 from runcard.simulate.scenario import KEYS as SCENARIO_KEYS
 from runcard.simulate.scenario import built_in_names
 
@@ -119,36 +121,35 @@ def test_every_key_of_the_file_of_a_department_is_documented(tmp_path: Path) -> 
     assert f"`{header['format']}`" in text
 
 
-def test_every_key_and_column_of_a_city_folder_is_documented() -> None:
-    """Each key of city.toml and each column of the tables stands in the reference."""
-    text = (DOCS / "reference" / "city-folder.md").read_text(encoding="utf-8")
-    columns = [column for table in TABLES.values() for column in table.columns]
-    for word in ("schema", *SETTING_CONDITIONS, *PERIOD_KEYS, "[[period]]", *columns):
-        assert f"`{word}`" in text, word
-
-
-def test_every_key_of_a_scenario_is_documented() -> None:
-    """Each key of a scenario file, each built-in scenario and each column of the records stands in the reference."""
-    text = (DOCS / "reference" / "scenarios.md").read_text(encoding="utf-8")
-    for word in ("title", "shift", *SCENARIO_KEYS, *built_in_names(), *RECORD_COLUMNS, *OF_DEPARTMENT):
-        assert f"`{word}`" in text, word
-
-
-def test_every_column_of_run_cards_is_documented() -> None:
-    """Each column of a file of run cards, with periods and with classes, stands in the reference."""
-    text = (DOCS / "reference" / "run-cards.md").read_text(encoding="utf-8")
+def card_columns() -> list[str]:
+    """Each column of files of run cards, with periods and with classes."""
     plain = runcard.generate_grid(side=3, num_stations=3, load=0.1, seed=1)
     city = with_days(replace(plain, demand=(*plain.demand, plain.demand[0])))
-    for held in (solve(city, "closest-first"), runcard.solve(runcard.demo_city(), "closest-first")):
-        for column in columns_of(make_book(held, depth=1)):
-            assert f"`{column}`" in text, column
+    plans = (solve(city, "closest-first"), runcard.solve(runcard.demo_city(), "closest-first"))
+    return [column for plan in plans for column in columns_of(make_book(plan, depth=1))]
 
 
-def test_every_public_name_is_documented() -> None:
-    """Each name of runcard.__all__ stands in the reference."""
-    text = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
-    for name in runcard.__all__:
-        assert f"`{name}" in text, name
+PAGES: dict[str, Callable[[], Iterable[str]]] = {
+    "city-folder": lambda: (
+        "schema", *SETTING_CONDITIONS, *PERIOD_KEYS, "[[period]]",
+        *(column for table in TABLES.values() for column in table.columns),
+    ),
+    "scenarios": lambda: ("title", "shift", *SCENARIO_KEYS, *built_in_names(), *RECORD_COLUMNS, *OF_DEPARTMENT),
+    "run-cards": card_columns,
+    "audit-log": lambda: (*AUDIT_COLUMNS, *DriftDocument.model_fields, *DriftRowDocument.model_fields),
+    "command-line": lambda: POLICY_NAMES,
+    "policy-file": lambda: POLICY_NAMES,
+    "python": lambda: (*POLICY_NAMES, *runcard.__all__),
+}  # fmt: skip
+"""By page of the reference: the keys, columns and names that it must explain."""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_word_of_a_page_is_documented(page: str) -> None:
+    """Each key of a file, each column of a table, each policy and each public name stands in its page."""
+    text = (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
+    for word in PAGES[page]():
+        assert f"`{word}" in text if page == "python" else f"`{word}`" in text, word
 
 
 def test_every_policy_is_in_the_readme() -> None:
@@ -157,14 +158,6 @@ def test_every_policy_is_in_the_readme() -> None:
     label_of = {name: label for label, name in LABELS.items()}
     for name in POLICY_NAMES:
         assert f"| `{name}` | {label_of.get(name, '–')} |" in text, name
-
-
-@pytest.mark.parametrize("page", ["command-line", "policy-file", "python"])
-def test_every_policy_is_in_the_reference(page: str) -> None:
-    """Each page of the reference that has to do with policies names all of them."""
-    text = (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
-    for name in POLICY_NAMES:
-        assert f"`{name}`" in text, name
 
 
 @pytest.mark.parametrize("name", POLICY_NAMES)

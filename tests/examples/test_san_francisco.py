@@ -8,12 +8,10 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from tests.browser import OpenPage
 from tests.examples.readme import missing_lines, run_example, said_lines
 
 from runcard import City, read_city
 from runcard.cli import main
-from runcard.outputs.report import write_report
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "sanfrancisco"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "san-francisco"
@@ -108,17 +106,3 @@ def test_raw_files_that_are_not_there_are_named(tmp_path: Path, capsys: pytest.C
     command = ["import", str(tmp_path / "out"), "--roads", str(tmp_path), "--stations", str(DATA / "stations.csv")]
     assert main([*command, "--mapping", str(EXAMPLE / "mapping.toml")]) == 2
     assert "road_nodes.csv" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_its_report_is_small_and_drawn(built: Built, tmp_path: Path, open_page: OpenPage) -> None:
-    """Every unit and area, in 5 MB; drawn in two seconds, without error or request."""
-    path = write_report(built.city, tmp_path / "report.html", fit=built.document, incidents=400, quick=True)
-    assert path.stat().st_size < 5_000_000
-    text = path.read_text(encoding="utf-8")
-    assert all(unit.unit_id in text for unit in built.city.units)
-    assert "fitted to the log" in text
-    opened = open_page(path)
-    assert opened.page.locator(".rc-area").count() == 400
-    assert opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000.0
-    opened.check()

@@ -8,10 +8,11 @@ import pytest
 
 from runcard.city import generate_grid
 from runcard.interval import Interval
-from runcard.outputs.simulate import document_of, survives
+from runcard.outputs.simulate import document_of
 from runcard.simulate.kernels.run import NUM_BINS
 from runcard.simulate.result import Batch, KindSimulation, SimulatedPolicy, Simulation
 from runcard.simulate.scenario import Scenario
+from runcard.simulate.tables import survives
 
 
 def batch(late: int, incidents: int = 1000) -> Batch:

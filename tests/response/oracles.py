@@ -139,15 +139,29 @@ def simulate(city: City, team: tuple[int, ...], point: int, num: int, seed: int 
 
 
 def check_by_simulation(
-    city: City, teams: list[tuple[int, ...]], num: int = 100_000, *, arrivals: tuple[int, ...] | None = None
+    city: City,
+    teams: list[tuple[int, ...]],
+    num: int = 60_000,
+    *,
+    arrivals: tuple[int, ...] | None = None,
+    off: float | None = None,
 ) -> None:
     """Assert that P(late) of each arrival and the mean of the first are those of times drawn link by link.
 
-    They have to lie in the 99.99 % intervals, but for the stated errors.
+    They have to lie in the 99.99 % intervals, but for the stated errors. With `off` so must the means of the last
+    arrival and of the last but one, and the part of times beyond the percentiles of all three, but for `off`.
     """
     size = city.trucks_per_incident
     wanted = arrivals or tuple(range(1, size + 1))
-    tables = {m: response_table(replace(city, arrivals_per_incident=m), minutes=m == wanted[0]) for m in wanted}
+    number = max(1, size - 1)
+    tables = {
+        m: response_table(
+            replace(city, arrivals_per_incident=m),
+            minutes=m in (wanted[0], number),
+            arrivals=m == number and off is not None,
+        )
+        for m in wanted
+    }
     first = tables[wanted[0]]
     for point in range(len(city.demand)):
         for team in (one for one in teams if len(one) <= size):
@@ -159,6 +173,22 @@ def check_by_simulation(
             if city.driving.model != "pareto":
                 error = 3.9 * times[0].std() / np.sqrt(num) + first.minutes_error
                 assert first.mean_minutes[row, point] == pytest.approx(times[0].mean(), abs=error), (point, team)
+            if off is not None and (others := tables[number].arrivals) is not None:
+                places = {"first": 0, "last": -1} | ({f"arrival {number}": number - 1} if number > 1 else {})
+                assert places.keys() == others.means.keys()
+                for which, arrival in ((name, times[place]) for name, place in places.items()):
+                    if city.driving.model != "pareto":
+                        error = 3.9 * arrival.std() / np.sqrt(num) + others.errors[which]
+                        assert others.means[which][row, point] == pytest.approx(arrival.mean(), abs=error), (
+                            team,
+                            which,
+                        )
+                    p90 = others.p90(which)[row, point]
+                    if arrival.any():
+                        beyond = float((arrival > p90).mean())
+                        assert beyond == pytest.approx(0.1, abs=3.9 * np.sqrt(0.09 / num) + off), (team, which)
+                    else:  # it is there
+                        assert p90 == 0.0
 
 
 def late_of_one_station(

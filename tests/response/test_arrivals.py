@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom, gamma
-from tests.response.oracles import delta, fork, late_of_one_station, line, ring, simulate, words
+from tests.response.oracles import delta, fork, late_of_one_station, line, ring, words
 
-from runcard.city import City, DemandPoint, Driving, Outside, Turnout
+from runcard.city import City, DemandPoint, Driving, Outside
 from runcard.errors import InputError, SizeError
 from runcard.response.arrivals import Arrivals, p90_of
 from runcard.response.laws import branches
 from runcard.response.table import ResponseTable, response_table
-
-TEAMS = [(), (1,), (0, 0), (0, 1), (0, 0, 2), (1, 2, 3), (0, 1, 2, 3), (0, 0, 0, 1), (0, 0, 2, 2)]
 
 
 def arrivals_of(city: City, **settings: Any) -> tuple[ResponseTable, Arrivals]:
@@ -23,31 +21,6 @@ def arrivals_of(city: City, **settings: Any) -> tuple[ResponseTable, Arrivals]:
     table = response_table(city, arrivals=True, **settings)
     assert table.arrivals is not None
     return table, table.arrivals
-
-
-def check_arrivals(city: City, teams: list[tuple[int, ...]], *, off: float, num: int = 100_000) -> None:
-    """Assert that the means and percentiles of the first, the last and the last but one are those of drawn times.
-
-    Means have to lie in the 99.99 % intervals, but for the stated error. So does the part of times beyond a percentile,
-    but for `off`.
-    """
-    number = max(1, city.trucks_per_incident - 1)
-    table, arrivals = arrivals_of(replace(city, arrivals_per_incident=number))
-    places = {"first": 0, "last": -1} | ({f"arrival {number}": number - 1} if number > 1 else {})
-    p90 = {name: arrivals.p90(name) for name in places}
-    assert p90.keys() == arrivals.means.keys()
-    for point in range(len(city.demand)):
-        for team in (one for one in teams if len(one) <= city.trucks_per_incident):
-            times, row = simulate(city, team, point, num), table.teams.number(team)
-            for which, drawn in ((name, times[place]) for name, place in places.items()):
-                if city.driving.model != "pareto":
-                    error = 3.9 * drawn.std() / np.sqrt(num) + arrivals.errors[which]
-                    assert arrivals.means[which][row, point] == pytest.approx(drawn.mean(), abs=error), (point, team)
-                if not drawn.any():  # it is there
-                    assert p90[which][row, point] == 0.0
-                    continue
-                beyond = float((drawn > p90[which][row, point]).mean())
-                assert beyond == pytest.approx(0.1, abs=3.9 * np.sqrt(0.09 / num) + off), (which, point, team)
 
 
 def test_two_exponential_links(make_city: Any) -> None:
@@ -88,43 +61,6 @@ def test_the_closed_form_is_that_of_the_lattice(make_grid: Any, q: float) -> Non
     off = 0.012 if 0.0 < q < 1.0 else 2e-4
     np.testing.assert_allclose(found.laters["first"], exact.laters["first"], rtol=0, atol=off)
     np.testing.assert_allclose(found.laters["last"], exact.laters["last"], rtol=0, atol=off)
-
-
-@pytest.mark.parametrize(
-    ("turnout", "q"),
-    [(Turnout(), 1.0), (Turnout(0.5, "gamma", 0.6), 0.0), (Turnout(0.5, shared=False), 0.0), (Turnout(0.5), 1.0)],
-)
-@pytest.mark.parametrize("trucks", [1, 2, 3, 4])
-def test_simulated_teams(make_city: Any, trucks: int, turnout: Turnout, q: float) -> None:
-    """Means and percentiles of one to four trucks, some of one station and some from outside, are those drawn."""
-    law = Driving("gamma", cv=0.7) if turnout.shared else Driving("lognormal", cv=1.1)
-    city = delta(make_city, driving=law, turnout=turnout, shared_delay=q, trucks_per_incident=trucks)
-    check_arrivals(city, TEAMS, off=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("driving", "off", "trucks"),
-    [
-        (Driving("gamma", cv=0.5), 0.015, 2),
-        (Driving("gamma", cv=0.5), 0.015, 4),
-        (Driving("pareto", tail_index=2.5), 0.015, 3),
-        (Driving("hyperexponential", cv=1.6, coupled_branch="long"), 0.04, 2),
-        (Driving("hyperexponential", cv=1.6, coupled_branch="long"), 0.04, 4),
-    ],
-)
-def test_simulated_teams_that_share_now_and_then(make_city: Any, driving: Driving, off: float, trucks: int) -> None:
-    """Where links are met together with a chance, means are those drawn, and so are percentiles to some chance."""
-    chance = 1.0 if driving.coupled_branch else 0.5
-    city = delta(make_city, driving=driving, shared_delay=chance, trucks_per_incident=trucks)
-    check_arrivals(city, TEAMS, off=off)
-
-
-@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("turnout", [Turnout(), Turnout(0.4, "gamma", 0.6)])
-def test_two_trucks_on_two_roads(make_city: Any, turnout: Turnout, q: float) -> None:
-    """The second truck of a station, on a road of its own, is as late as when it is drawn."""
-    city = ring(make_city, driving=Driving("gamma", cv=1.3, second_route="disjoint"), turnout=turnout, shared_delay=q)
-    check_arrivals(city, [(0,), (0, 0), (0, 1)], off=0.012 if q == 0.5 else 2e-3)
 
 
 @pytest.mark.parametrize("trucks", [2, 3, 4])

@@ -58,16 +58,17 @@ def test_the_closed_form_of_one_road(make_city: Any, q: float, trucks: int) -> N
             assert error <= table.late_error, (links, arrivals)
 
 
-@pytest.mark.parametrize("trucks", [3, 4])
+@pytest.mark.parametrize("trucks", [2, 3, 4])
 @pytest.mark.parametrize("q", [0.2, 0.8])
 def test_the_minutes_of_one_road(make_city: Any, q: float, trucks: int) -> None:
-    """Minutes between no sharing and full sharing are as far as the pairs are, within the stated error."""
+    """The first comes after the links met together and the least of gamma times, within the stated error."""
     for links, shape in ((1, 1.0), (4, 1.0), (12, 4.0)):
         settings = {"trucks": [trucks], "trucks_per_incident": trucks, "driving": Driving("gamma", cv=shape**-0.5)}
         city = line(make_city, (1.0,) * links, shared_delay=q, outside=Outside(40, 5.0), **settings)
         table = response_table(city)
         error = abs(table.mean_minutes[-1, 0] - minutes_of_one_station(links, q, trucks, shape))
         assert error <= table.minutes_error < 0.1, (links, shape)
+        assert trucks > 2 or error < 2e-4, (links, shape)
 
 
 def late_by_enumeration(driving: Driving, q: float, target: float, num: int = 1000) -> float:
@@ -123,13 +124,13 @@ def test_simulated_teams(make_city: Any, driving: Driving, trucks: int) -> None:
     """P(late) of every arrival of teams with trucks of one station and from outside is that of times drawn."""
     q = 1.0 if driving.coupled_branch else 0.5
     city = delta(make_city, driving=driving, shared_delay=q, trucks_per_incident=trucks)
-    check_by_simulation(city, TEAMS, 60_000)
+    check_by_simulation(city, TEAMS, off=0.04 if driving.coupled_branch else 0.015)
 
 
 @pytest.mark.parametrize("turnout", [Turnout(0.5, "gamma", 0.6), Turnout(0.5, shared=False)])
 def test_turnout_times(make_city: Any, turnout: Turnout) -> None:
     """Trucks of one station leave together, or each by itself."""
-    check_by_simulation(delta(make_city, turnout=turnout, shared_delay=0.5), TEAMS, 60_000)
+    check_by_simulation(delta(make_city, turnout=turnout, shared_delay=0.5), TEAMS)
 
 
 @pytest.mark.slow
@@ -138,7 +139,7 @@ def test_many_shared_links(make_city: Any, driving: Driving) -> None:
     """Where sets of links are drawn, not tried, P(late) is within its stated error of that of more draws."""
     q = 1.0 if driving.coupled_branch else 0.4
     city = long_delta(make_city, 14, driving=driving, shared_delay=q)
-    check_by_simulation(city, [(0, 0, 0), (0, 1, 2), (0, 0, 2), (1, 2, 3)], 200_000, arrivals=(1, 3))
+    check_by_simulation(city, [(0, 0, 0), (0, 1, 2), (0, 0, 2), (1, 2, 3)], 100_000, arrivals=(1, 3))
     table = response_table(city, minutes=False)
     assert table.late_error < (0.01 if driving.coupled_branch else 5e-4)
 
@@ -166,15 +167,15 @@ def test_the_same_every_time(make_city: Any) -> None:
     assert (first.mean_minutes == again.mean_minutes).all()
 
 
-@pytest.mark.parametrize("trucks", [3, 4])
+@pytest.mark.parametrize("trucks", [2, 3, 4])
 def test_nearly_no_and_nearly_all_sharing(make_city: Any, trucks: int) -> None:
     """As q goes to 0 or 1, P(late) and minutes become those of trucks that share nothing, or every delay."""
     for limit, q in ((0.0, 1e-9), (1.0, 1.0 - 1e-9)):
-        for arrivals in (1, 2, trucks):
+        for arrivals in {1, 2, trucks}:
             driving, needed = Driving("gamma", cv=0.8), {"trucks_per_incident": trucks}
             city = delta(make_city, driving=driving, arrivals_per_incident=arrivals, **needed)
             near, there = (response_table(replace(city, shared_delay=one), minutes=arrivals == 1) for one in (q, limit))
-            np.testing.assert_allclose(near.p_late, there.p_late, rtol=0, atol=3e-5)
+            np.testing.assert_allclose(near.p_late, there.p_late, rtol=0, atol=1e-6 if trucks == 2 else 3e-5)
             np.testing.assert_allclose(near.mean_minutes, there.mean_minutes, rtol=2e-3)
 
 
@@ -210,14 +211,6 @@ def test_demand_points_that_need_two_and_four(make_city: Any) -> None:
         assert np.isinf(both.p_late[num:, place]).all()
 
 
-def test_a_truck_at_the_demand_point(make_city: Any) -> None:
-    """Where a truck is already there, no incident is late and the first truck takes no time."""
-    city = ring(make_city, shared_delay=0.5, trucks_per_incident=3, trucks=[4, 2])
-    table = response_table(city)
-    row = table.teams.number([0, 1, 1])
-    assert (table.p_late[row, 2], table.mean_minutes[row, 2]) == pytest.approx((0.0, 0.0), abs=1e-6)
-
-
 def test_the_chances_of_single_trucks_given_a_set_add_up(make_city: Any) -> None:
     """With a coupled branch, P(a truck is there) over all sets of links is that of its own law: sets explain it."""
     driving = Driving("hyperexponential", cv=2.0, coupled_branch="long")
@@ -231,15 +224,6 @@ def test_the_chances_of_single_trucks_given_a_set_add_up(make_city: Any) -> None
     alone = trees[0].arrived_by_target(times, trees[0].arrived(times, 1))[sets.teams.of_size(1), 0]
     assert found.std(axis=0).min() > 0.05
     np.testing.assert_allclose(together.weights @ found, alone, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize(("branch", "trucks"), [("short", 3), ("long", 4)])
-def test_minutes_of_a_coupled_branch(make_city: Any, branch: str, trucks: int) -> None:
-    """Mean minutes of teams that share parts of roads lie in the intervals of times that are drawn, but for 0.02."""
-    city = delta(make_city, driving=Driving("hyperexponential", cv=1.6, coupled_branch=branch))
-    table = response_table(replace(city, trucks_per_incident=trucks))
-    assert table.minutes_error < 0.02
-    check_by_simulation(replace(city, trucks_per_incident=trucks), TEAMS, 100_000, arrivals=(1,))
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,9 @@ from tests.response.oracles import check_by_simulation, delta, fork, line, ring,
 
 from runcard.city import City, DemandPoint, Driving, Link, Node, Outside, Station, Turnout
 from runcard.errors import InputError, NotConvergedError
-from runcard.response.erlang import Erlang
-from runcard.response.laws import branches
 from runcard.response.table import response_table
 from runcard.response.teams import Teams
 from runcard.response.travel import needs_of, travel_of
-from runcard.response.tree import Tree
 
 MEANS = (0.5, 0.7, 1.1, 1.6)
 LAWS = [
@@ -35,20 +32,6 @@ def engines(city: City, *kinds: Any) -> list[Any]:
     travel, (needs,) = travel_of(city), needs_of(city)
     teams = Teams.of((station.trucks for station in city.stations), int(needs.trucks.max()))
     return [kind(travel, teams, needs) for kind in kinds]
-
-
-@pytest.mark.parametrize("arrivals", [1, 2])
-@pytest.mark.parametrize("q", [0.0, 1.0])
-def test_the_closed_form_of_equal_links(make_grid: Any, q: float, arrivals: int) -> None:
-    """On the paper's cities the tree agrees with the sums of positive terms within its stated error, below 1e-6."""
-    city = make_grid(5, [0, 6, 12], trucks=[2, 1, 1], shared_delay=q, outside=Outside(links=9, link_minutes=0.6))
-    city = replace(city, arrivals_per_incident=arrivals)
-    erlang, tree = engines(city, Erlang, Tree)
-    points = np.arange(len(city.demand))
-    (expected, _), (found, error) = erlang.late(points), tree.late(points)
-    assert np.abs(found - expected).max() <= error < 1e-6
-    (expected, _), (found, error) = erlang.means(points), tree.means(points)
-    assert np.abs(found - expected).max() <= error < 1e-3
 
 
 @pytest.mark.parametrize("minutes", [1.0, 100.0, 1000.0, 1e6])
@@ -101,38 +84,22 @@ def test_gamma_routes(make_city: Any, cv: float) -> None:
         assert abs(table.p_late[1, 0] - expected) <= table.late_error < 1e-6
 
 
-def test_hyperexponential_links(make_city: Any) -> None:
-    """One link has the mixture of its two branches."""
-    city = line(make_city, (2.0,), trucks_per_incident=1, driving=Driving("hyperexponential", cv=2.0))
-    expected = sum(chance * np.exp(-4.0 / (2.0 * mean)) for chance, mean in branches(2.0))
-    assert response_table(city).p_late[1, 0] == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("driving", LAWS[::2], ids=words)
-def test_simulated_pairs(make_city: Any, driving: Driving) -> None:
-    """P(late) and minutes are those of times drawn link by link, with and without turnout, shared or not."""
-    turnouts = [Turnout(), Turnout(0.7, "lognormal", 0.5), Turnout(0.4, "gamma", 0.5), Turnout(0.7, shared=False)]
-    for q, turnout in zip((1.0, 0.0, 1.0, 1.0), turnouts, strict=True):
-        city = fork(make_city, driving=driving, shared_delay=q, turnout=turnout, outside=Outside(6, 0.9))
-        check_by_simulation(city, [(0,), (0, 0), (0, 1)], 200_000)
-
-
-@pytest.mark.parametrize("q", [0.0, 1.0])
+@pytest.mark.parametrize(("q", "trucks"), [(0.0, 4), (1.0, 4), (0.0, 3), (1.0, 2), (1.0, 1)])
 @pytest.mark.parametrize("turnout", [Turnout(), Turnout(0.5, "gamma", 0.6), Turnout(0.5, shared=False)])
-def test_simulated_teams(make_city: Any, turnout: Turnout, q: float) -> None:
-    """Every arrival of four trucks, some from one station and some from outside, is that of times drawn."""
+def test_simulated_teams(make_city: Any, turnout: Turnout, q: float, trucks: int) -> None:
+    """Every arrival of one to four trucks, some of one station and some from outside, is that of times drawn."""
     law = Driving("gamma", cv=0.7) if turnout.shared else Driving("lognormal", cv=1.1)
-    city = delta(make_city, driving=law, turnout=turnout, shared_delay=q)
-    teams = [(), (0,), (0, 1), (0, 0, 2), (0, 2, 3), (0, 0, 0, 1), (0, 1, 2, 3), (0, 2, 2, 3)]
-    check_by_simulation(city, teams)
+    city = delta(make_city, driving=law, turnout=turnout, shared_delay=q, trucks_per_incident=trucks)
+    teams = [(), (0,), (0, 0), (0, 1), (0, 0, 2), (0, 2, 3), (0, 0, 0, 1), (0, 1, 2, 3), (0, 2, 2, 3)]
+    check_by_simulation(city, teams, off=2e-3)
 
 
-@pytest.mark.parametrize("q", [0.0, 1.0])
+@pytest.mark.parametrize("q", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("turnout", [Turnout(), Turnout(0.4, "gamma", 0.6), Turnout(0.4, shared=False)])
 def test_two_trucks_on_two_roads(make_city: Any, turnout: Turnout, q: float) -> None:
     """With a second route of its own, the second truck shares only bridges: P(late) and minutes are those drawn."""
     city = ring(make_city, driving=Driving("gamma", cv=1.3, second_route="disjoint"), turnout=turnout, shared_delay=q)
-    check_by_simulation(city, [(0,), (0, 0), (0, 1)], 200_000)
+    check_by_simulation(city, [(0,), (0, 0), (0, 1)], off=0.012 if q == 0.5 else 2e-3)
     same = response_table(replace(city, driving=Driving("gamma", cv=1.3)))
     table = response_table(city)
     if q > 0.0:
@@ -251,23 +218,3 @@ def test_one_very_slow_link(make_city: Any) -> None:
     edges = [(0, 1, False, 1.0), (1, 2, False, 1.5), (3, 2, False, 2000.0), (4, 2, False, 2.0)]
     city = make_city(edges, [0, 3, 4], [2], target_minutes=4.0, outside=Outside(6, 1.0))
     check_by_simulation(city, [(0,), (0, 2), (0, 1), (1,)], 200_000)
-
-
-def test_the_mean_of_a_single_node_is_that_of_the_table(make_city: Any) -> None:
-    """P(late) and minutes of one demand point alone are those that it has in the whole table."""
-    city = delta(make_city, trucks_per_incident=2, driving=Driving("lognormal", cv=0.8), turnout=Turnout(0.5))
-    city = replace(city, demand=(*city.demand, replace(city.demand[0], target_minutes=7.0, trucks=1)))
-    whole = response_table(city)
-    for point in range(3):
-        alone = response_table(city, points=[point])
-        num = len(alone.teams)
-        np.testing.assert_allclose(alone.p_late[:, 0], whole.p_late[:num, point], rtol=0, atol=1e-6)
-        np.testing.assert_allclose(alone.mean_minutes[:, 0], whole.mean_minutes[:num, point], rtol=0, atol=1e-3)
-
-
-def test_one_way_links(make_city: Any) -> None:
-    """A truck goes round where the short way is one-way against it, and comes later for it."""
-    edges = [(0, 1, True, 0.5), (0, 2, False, 0.9), (2, 1, False, 0.8)]
-    table = response_table(make_city(edges, [0, 1], [1, 0], trucks_per_incident=1))
-    np.testing.assert_allclose(table.routes.drive_minutes, [[0.5, 0.0], [0.0, 1.7]])
-    assert table.p_late[2, 1] > table.p_late[1, 0]

@@ -119,12 +119,15 @@ def test_minutes_are_left_out_while_others_wait(client: Any, monkeypatch: pytest
 
 
 def test_the_record_is_the_answer_with_its_request(client: Any) -> None:
-    """What was answered can be read again by its id, with the request."""
-    asked = {"area": "n5", "type": "fire", "busy": ["E01"], "reference": "2026-0001"}
-    answer = client.post("/v1/decisions", json=asked).json()
-    record = client.get(f"/v1/decisions/{answer['decision_id']}").json()
-    assert record["request"] == asked
-    assert {key: record[key] for key in answer} == answer
+    """What was answered can be read again by its id, or by the own number of the incident, the latest first."""
+    asked = {"area": "n5", "type": "fire", "busy": ["E01"], "reference": "7"}
+    answers = [client.post("/v1/decisions", json=asked | {"reference": number}).json() for number in ("7", "8", "7")]
+    records = [client.get(f"/v1/decisions/{answer['decision_id']}").json() for answer in answers]
+    assert records[0]["request"] == asked
+    assert {key: records[0][key] for key in answers[0]} == answers[0]
+    assert client.get("/v1/decisions", params={"reference": "7"}).json()["decisions"] == [records[2], records[0]]
+    assert client.get("/v1/decisions", params={"reference": "9"}).json() == {"decisions": []}
+    assert client.get("/v1/decisions").status_code == 422
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -151,17 +154,3 @@ def test_an_answer_can_be_found_again_from_its_record_alone(
     assert record["team"] == list(found.units)
     assert [one["p_late"] for one in record["kinds"]] == [one.decision.p_late for one in found.kinds]
     assert [one["price"] for one in record["kinds"]] == [one.decision.price for one in found.kinds]
-
-
-def test_decisions_are_found_by_their_reference(client: Any) -> None:
-    """Who has lost the answer finds it by the own number of the incident; the latest comes first."""
-    for reference in ("7", "8", "7", None):
-        client.post(
-            "/v1/decisions", json={"area": "n5", "type": "fire"} | ({"reference": reference} if reference else {})
-        )
-    found = client.get("/v1/decisions", params={"reference": "7"}).json()["decisions"]
-    assert [one["reference"] for one in found] == ["7", "7"]
-    assert found[0]["decision_id"] > found[1]["decision_id"]
-    assert found[0] == client.get(f"/v1/decisions/{found[0]['decision_id']}").json()
-    assert client.get("/v1/decisions", params={"reference": "9"}).json() == {"decisions": []}
-    assert client.get("/v1/decisions").status_code == 422

@@ -12,7 +12,7 @@ from tests.service.conftest import service
 from runcard.city import City, Link, Node
 from runcard.errors import AuditError, NotConvergedError, RuncardError
 from runcard.plan.file import save
-from runcard.plan.plan import Plan, solve
+from runcard.plan.plan import solve
 from runcard.service.audit.sqlite import MemoryLog
 
 FIRE = {"area": "n5", "type": "fire"}
@@ -137,17 +137,6 @@ def test_a_missing_package_is_said(client: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "duckdb", None)
     response = client.get("/v1/decisions.parquet")
     assert (response.status_code, "pip install 'runcard[service]'" in response.json()["detail"]) == (501, True)
-
-
-def test_a_policy_that_finds_no_answer_gives_way_to_the_fallback(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A solver that does not converge is a fault of ours: a dispatcher gets the answer of the fallback."""
-
-    def never(*_: Any, **__: Any) -> None:
-        raise NotConvergedError("it did not")
-
-    monkeypatch.setattr(Plan, "decide", never)
-    answer = client.post("/v1/decisions", json=FIRE).json()
-    assert (answer["fallback"], answer["fallback_reason"]) == (True, "optimal failed (NotConvergedError)")
 
 
 @pytest.mark.parametrize(("error", "status"), [(NotConvergedError("no end"), 500), (AuditError("disk full"), 503)])

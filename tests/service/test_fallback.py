@@ -14,7 +14,7 @@ from tests.by_cards import by_cards
 from tests.service.conftest import service
 
 from runcard.city import City, Unit
-from runcard.errors import InputError
+from runcard.errors import InputError, NotConvergedError
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
 from runcard.plan.file import load, save
@@ -39,14 +39,15 @@ def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     go.set()
 
 
-@pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No policy finds a decision: each has a mistake."""
+@pytest.fixture(params=[ZeroDivisionError, NotConvergedError])
+def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """No policy finds a decision, by a mistake or because a solver does not converge: the name of its error."""
 
     def fail(self: Answerer, asked: Any) -> Any:
-        raise ZeroDivisionError
+        raise request.param("no")
 
     monkeypatch.setattr(Answerer, "_decide", fail)
+    return str(request.param.__name__)
 
 
 def settle(answerer: Answerer) -> None:
@@ -115,13 +116,13 @@ def test_an_error_that_comes_late_disturbs_nobody(
     assert not caplog.records
 
 
-def test_a_policy_that_fails_is_answered_for(failing: None, serve: Any) -> None:
-    """A mistake in the policy is logged, and the fallback answers, at once or from a thread."""
+def test_a_policy_that_fails_is_answered_for(failing: str, serve: Any) -> None:
+    """A fault of ours is logged, and a dispatcher gets the answer of the fallback, at once or from a thread."""
     client = serve()
     for asked in (ASKED, {"area": "n5", "type": "fire"}):
         answer = client.post("/v1/decisions", json=asked).json()
         assert (answer["answered_by"], answer["fallback"]) == ("closest-first", True)
-        assert answer["fallback_reason"] == "optimal failed (ZeroDivisionError)"
+        assert answer["fallback_reason"] == f"optimal failed ({failing})"
 
 
 def test_a_quick_policy_that_once_takes_too_long_is_computed_in_a_thread(
@@ -218,7 +219,7 @@ def test_another_fallback_can_be_named(
     assert "E01" not in answer["team"]
 
 
-def test_cards_answer_for_the_kinds_that_they_have(failing: None, department_city: City, tmp_path: Path) -> None:
+def test_cards_answer_for_the_kinds_that_they_have(failing: str, department_city: City, tmp_path: Path) -> None:
     """A boat that no incident needs does not keep the cards from answering; cards without ladders never do at fires."""
     boat = Unit("B01", department_city.stations[0].station_id, "boat")
     path = tmp_path / "optimal.policy"
@@ -236,7 +237,7 @@ def test_cards_answer_for_the_kinds_that_they_have(failing: None, department_cit
 
 
 def test_cards_of_periods_answer_by_that_of_the_incident(
-    failing: None, serve: Any, policy_folder: Path, tmp_path: Path
+    failing: str, serve: Any, policy_folder: Path, tmp_path: Path
 ) -> None:
     """By day the card of the day, at night that of the night, which sends another team."""
     cards = write_cards_csv(make_book(load(policy_folder / "week.policy")), tmp_path / "cards.csv")

@@ -22,7 +22,8 @@ def test_a_city_without_a_roster(serve: Any, policy_folder: Path) -> None:
     (kind,) = answer["kinds"]
     (standard,) = kind["standards"]
     assert standard.pop("rule").endswith(" in 3 min")
-    assert standard == {"arrivals": 1, "target_minutes": 3.0, "weight": 1.0, "chance": 1.0 - one.decision.p_late}
+    expected = {"arrivals": 1, "target_minutes": 3.0, "weight": 1.0, "chance": 1.0 - one.decision.p_late}
+    assert standard == expected | {"mean_minutes": kind["first_minutes"], "p90_minutes": kind["first_p90_minutes"]}
     by_place = client.post("/v1/decisions", json={"x": 1.1, "y": 0.9, "busy": ["s0"]}).json()
     assert (by_place["team"], by_place["node"]) == (answer["team"], "n4")
     assert client.post("/v1/decisions", json={"area": "n4", "type": "fire"}).status_code == 422

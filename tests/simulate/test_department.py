@@ -133,74 +133,6 @@ def assert_same_batches(one: SimulatedPolicy, other: SimulatedPolicy) -> None:
             assert np.array_equal(getattr(left, field.name), getattr(right, field.name)), field.name
 
 
-def test_units_stay_home_where_their_kind_is_not_needed() -> None:
-    """Medical calls leave no trace among ladders, and every kind counts only the incidents that need it."""
-    city = department_of()
-    (policy,) = department_policies(city)
-    types = np.array([point.type for point in city.demand])
-    for kept in department_records(city, policy):
-        engines, ladders = (kept[kind] for kind in KINDS)
-        assert set(types[ladders["point"]]) == {"fire", "alarm"}
-        assert set(types[engines["point"]]) == {"fire", "alarm", "medical"}
-        both = engines[types[engines["point"]] != "medical"]
-        assert np.array_equal(both["incident"], ladders["incident"])
-        assert np.array_equal(both["minutes"], ladders["minutes"])
-        assert np.array_equal(engines["incident"], np.arange(100))
-    found = played(city, incidents=3_200)
-    assert found.num_incidents == found.kinds["engine"].policies[0].num_incidents == 3_200
-    assert found.kinds["ladder"].policies[0].num_incidents < 3_200
-    for result in (simulation.policies[0] for simulation in found.kinds.values()):
-        assert [batch.of_city for batch in result.batches] == [100] * 32
-        assert result.idle_chances.sum() == pytest.approx(1.0)
-
-
-def test_only_the_kind_that_is_short_comes_from_outside() -> None:
-    """With ladders that are busy for days, ladders come from outside and engines do not."""
-    city = department_of(
-        busy_minutes={"engine": 1.0, "ladder": 10_000.0},
-        standards=tuple(replace(one, busy_minutes=None) for one in department_of().standards),
-    )
-    found = played(city, incidents=6_400).kinds
-    assert found["ladder"].policies[0].outside_per_incident > 0.9
-    assert found["engine"].policies[0].outside_per_incident < 1e-3
-
-
-def test_a_shared_link_is_the_same_for_all_kinds() -> None:
-    """An engine and a ladder of one station that both leave at once and share every delay are there together."""
-    city = department_of(shared_delay=1.0)
-    (policy,) = department_policies(city)
-    pairs = 0
-    for kept in department_records(city, policy):
-        engines, ladders = (kept[kind] for kind in KINDS)
-        engines = engines[np.isin(engines["incident"], ladders["incident"])]
-        alike = (engines["stations"][:, 0] == ladders["stations"][:, 0]) & (ladders["outside"] == 0)
-        alike &= engines["stations"][:, 1] < 0
-        np.testing.assert_array_equal(engines["first"][alike], ladders["first"][alike])
-        pairs += int(alike.sum())
-    assert pairs > 200
-
-
-def test_units_of_different_kinds_are_busy_on_their_own() -> None:
-    """Draws of engines, ladders and trucks from outside differ: their times on one incident are not correlated."""
-    standards = tuple(replace(one, busy_minutes=None) for one in department_of().standards)
-    city = department_of(
-        busy_minutes=600.0, shared_delay=0.0, outside=Outside(links=5, link_minutes=1.5), standards=standards
-    )
-    models = [build_model(city, read_scenario("paper"), kind) for kind in KINDS]
-    assert [(model.truck_number[0], model.first_outside) for model in models] == [(0, 0), (5, 4)]
-    (policy,) = department_policies(city)
-    firsts = []
-    for kept in department_records(city, policy, incidents=32_000):
-        engines, ladders = (kept[kind] for kind in KINDS)
-        engines = engines[np.isin(engines["incident"], ladders["incident"])]
-        # Where both come from outside, their routes are alike.
-        outside = (ladders["outside"] == 1) & (engines["outside"] == 1) & (engines["stations"][:, 0] < 0)
-        firsts += [np.stack([engines["first"], ladders["first"]], axis=1)[outside]]
-    both = np.concatenate(firsts)
-    assert len(both) > 400
-    assert abs(np.corrcoef(both.T)[0, 1]) < 4.0 / np.sqrt(len(both))
-
-
 def split(city: City, of_type: str) -> City:
     """The same city, in which every second demand point of a type has another type with the same standards."""
     places = [j for j, point in enumerate(city.demand) if point.type == of_type]
@@ -440,27 +372,6 @@ def test_decisions_are_expected_by_kind() -> None:
     (policy,) = department_policies(city)
     engine.prepare_policies(city, [policy["ladder"]], kind="ladder", incidents=10, begin=heard.append)
     assert heard == ["closest-first in every state of ladder"]
-
-
-def test_policies_that_do_not_fit_are_refused() -> None:
-    """Several kinds need a policy for each, made for that kind of this city, and each fault has its sentence."""
-    city = department_of()
-    (policy,) = department_policies(city)
-    name = city.name
-    for given, words in (({"engine": policy["engine"]}, "engine"), ({}, "none")):
-        with pytest.raises(InputError) as caught:
-            simulate_plans(city, [plan_by_kind(policy), plan_by_kind(given)], incidents=10)
-        assert str(caught.value) == (
-            f"plan 2: expected a policy for each kind that incidents of {name} need (engine, ladder), got {words}"
-        )
-    with pytest.raises(InputError, match="expected what was made for the stations and demand points"):
-        simulate_plans(city, [plan_by_kind({"engine": policy["ladder"], "ladder": policy["engine"]})], incidents=10)
-    other = department_of(shared_delay=0.25)
-    with pytest.raises(InputError, match=r"closest-first: expected what was made for .* as it is now"):
-        simulate_plans(other, [plan_by_kind(policy)], incidents=10)
-    assert simulate_plans(other, [plan_by_kind(policy)], incidents=10, other_city=True).num_incidents == 10
-    with pytest.raises(InputError, match="expected at least one policy"):
-        simulate_plans(city, [], incidents=10)
 
 
 def test_a_shift_of_one_kind_is_simulated_in_whole_weeks() -> None:

@@ -24,7 +24,19 @@ from runcard.simulate.result import Batch, SimulatedPolicy
 from runcard.simulate.rules import ArrayRule, HourlyAhead
 from runcard.simulate.scenario import Scenario, read_scenario
 
-from .cases import POLICIES, holds, late_fractions, policies_of, records_of, simulated, small_city, street
+from .cases import (
+    POLICIES,
+    department_of,
+    department_policies,
+    holds,
+    late_fractions,
+    plan_by_kind,
+    policies_of,
+    records_of,
+    simulated,
+    small_city,
+    street,
+)
 from .reference_simpy import Decide, Department
 
 NUM_CITIES = 5
@@ -229,11 +241,11 @@ def test_scenarios_that_a_city_does_not_allow_are_told_apart() -> None:
     assert [name for name, _ in others] == ["redirect"]
 
 
-def test_no_policy_and_a_policy_of_another_city_are_refused() -> None:
-    """There must be a policy, and it must be of this city: its stations, their trucks, its points and their needs."""
+def test_no_plan_and_a_plan_of_another_city_are_refused() -> None:
+    """There must be a plan, with a policy for every kind of this city: of its stations, trucks, points and needs."""
     city = small_city()
     with pytest.raises(InputError, match="expected at least one policy"):
-        simulated(city, [], incidents=10)
+        simulate_plans(city, [], incidents=10)
     for other in (
         small_city(num_stations=3),
         small_city(side=6),
@@ -242,6 +254,18 @@ def test_no_policy_and_a_policy_of_another_city_are_refused() -> None:
     ):
         with pytest.raises(InputError, match="optimal: expected what was made for the stations and demand"):
             simulated(city, policies_of(other, ["optimal"]), incidents=10, other_city=True)
+    department = department_of()
+    (whole,) = department_policies(department)
+    for given, words in (({"engine": whole["engine"]}, "engine"), ({}, "none")):
+        with pytest.raises(InputError) as caught:
+            simulate_plans(department, [plan_by_kind(whole), plan_by_kind(given)], incidents=10)
+        assert str(caught.value) == (
+            f"plan 2: expected a policy for each kind that incidents of {department.name} need (engine, ladder), "
+            f"got {words}"
+        )
+    swapped = plan_by_kind({"engine": whole["ladder"], "ladder": whole["engine"]})
+    with pytest.raises(InputError, match="expected what was made for the stations and demand points"):
+        simulate_plans(department, [swapped], incidents=10)
 
 
 def test_a_policy_of_another_city_with_the_same_stations() -> None:
@@ -266,11 +290,11 @@ def test_a_policy_of_another_city_with_the_same_stations() -> None:
 def test_a_policy_is_asked_or_has_a_table_as_it_is_quicker(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For few incidents it is asked, for many it has the values of every state, and it decides the same both ways."""
     monkeypatch.setattr(engine, "NUM_BATCHES", 4)
-    city = runcard.generate_grid(side=4, num_stations=12, load=0.3, seed=2)
+    city = runcard.generate_grid(side=4, num_stations=10, load=0.3, seed=2)
     problem = runcard.dispatch_problem(city, minutes=False)
     found = []
     policy = runcard.solve_problem(problem, name, threads=1)
-    assert not isinstance(rules.array_rule(policy, 100.0), ArrayRule)
+    assert not isinstance(rules.array_rule(policy, 30.0), ArrayRule)
     with monkeypatch.context() as patched:
         patched.setattr(type(policy), "states_per_decision", 0)
         found.append(records_of(city, [policy], incidents=64)[name])
@@ -287,7 +311,7 @@ def test_a_policy_is_asked_or_has_a_table_as_it_is_quicker(name: str, monkeypatc
 @pytest.mark.slow
 def test_policies_are_made_ready_for_all_scenarios() -> None:
     """A table that is not worth it for one simulation can be for ten, and is there before they begin."""
-    city = runcard.generate_grid(side=4, num_stations=12, load=0.3, seed=2)
+    city = runcard.generate_grid(side=4, num_stations=10, load=0.3, seed=2)
     problem = runcard.dispatch_problem(city, minutes=False)
     heard: list[str] = []
     for times, known in ((1, False), (100, True)):

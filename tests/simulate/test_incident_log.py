@@ -125,27 +125,43 @@ FAULTS = {
 }
 
 
-def test_a_bad_row_is_named(tmp_path: Path) -> None:
-    """The first row that is not sound is named, with what was expected and found, in one line."""
-    city = small_city()
-    for rows, message in FAULTS.items():
-        assert fault_of(tmp_path, f"{HEADER}\n{rows}\n", city) == f"log.csv {message}"
+NO_CLASS = "expected a class from 1 to 2, which node n0 has, got"
+CLASS_FAULTS = {
+    "n0,": f"{NO_CLASS} none",
+    "n0,3": f"{NO_CLASS} 3",
+    "n0,0": f"{NO_CLASS} 0",
+    "n0,one": "expected class to be a whole number, got 'one'",
+    "n0,-1": f"{NO_CLASS} -1",
+    f"n0,{'9' * 5000}": f"expected class to be a whole number, got {LONG.replace('x', '9')}",
+    "n1,2": "expected a class from 1 to 1, which node n1 has, got 2",
+}
+TYPE_FAULTS = {
+    "n0,": "expected a type, since node n0 has several (fire, alarm, medical), got none",
+    "n0,fier": "expected a type of incident_type.csv (fire, alarm, medical), got 'fier' (did you mean fire?)",
+    "n1,medical": "expected a type that node n1 has in demand.csv (fire), got 'medical'",
+    "n99,fire": "expected a node of demand.csv, got 'n99' (did you mean n9?)",
+}
+FILE_FAULTS = {
+    "": "expected a header row, got an empty file",
+    "time,node\n": "missing column node_id (did you mean node?)",
+    "2024-01-01T00:00,n1\n": "missing column time",
+    f"{HEADER}\n": "expected at least one incident, got none",
+    f"{HEADER}\n\n , \n": "expected at least one incident, got none",
+    "time,node_id,time\n": "expected column time once, got it 2 times",
+    "time,node_id,clas\n": "unknown column clas (did you mean class?)",
+    "time;node_id\n": "expected commas between the columns, got ';'",
+}
 
 
-def test_a_class_that_a_node_does_not_have_is_named(tmp_path: Path) -> None:
-    """A class must be one of the node's, and be given where there are several."""
-    city, no_class = with_classes(), "expected a class from 1 to 2, which node n0 has, got"
-    for row, message in {
-        "n0,": f"{no_class} none",
-        "n0,3": f"{no_class} 3",
-        "n0,0": f"{no_class} 0",
-        "n0,one": "expected class to be a whole number, got 'one'",
-        "n0,-1": f"{no_class} -1",
-        f"n0,{'9' * 5000}": f"expected class to be a whole number, got {LONG.replace('x', '9')}",
-        "n1,2": "expected a class from 1 to 1, which node n1 has, got 2",
-    }.items():
-        text = f"time,node_id,class\n2024-01-01T00:00,{row}\n"
-        assert fault_of(tmp_path, text, city) == f"log.csv row 2: {message}"
+def test_the_first_fault_is_named(tmp_path: Path) -> None:
+    """A row that is not sound, a class or type that its node has not, and columns that are not there: in one line."""
+    first = "2024-01-01T00:00"
+    cases = [(small_city(), f"{HEADER}\n{rows}\n", f" {words}") for rows, words in FAULTS.items()]
+    for city, column, faults in ((with_classes(), "class", CLASS_FAULTS), (department_of(), "type", TYPE_FAULTS)):
+        cases += [(city, f"{HEADER},{column}\n{first},{row}\n", f" row 2: {words}") for row, words in faults.items()]
+    cases += [(small_city(), text, f": {words}") for text, words in FILE_FAULTS.items()]
+    for city, text, words in cases:
+        assert fault_of(tmp_path, text, city) == f"log.csv{words}"
 
 
 def test_types_are_told_apart(tmp_path: Path) -> None:
@@ -173,19 +189,6 @@ def test_rows_of_one_type_are_told_apart_by_class(tmp_path: Path) -> None:
     assert fault_of(tmp_path, "time,node_id,type\n2024-01-01T00,n0,fire\n", city) == f"log.csv row 2: {words}"
 
 
-def test_a_type_that_a_node_does_not_have_is_named(tmp_path: Path) -> None:
-    """An unknown type, one of other nodes, and none where there are several, each have their sentence."""
-    city = department_of()
-    for row, message in {
-        "n0,": "expected a type, since node n0 has several (fire, alarm, medical), got none",
-        "n0,fier": "expected a type of incident_type.csv (fire, alarm, medical), got 'fier' (did you mean fire?)",
-        "n1,medical": "expected a type that node n1 has in demand.csv (fire), got 'medical'",
-        "n99,fire": "expected a node of demand.csv, got 'n99'",
-    }.items():
-        text = f"time,node_id,type\n2024-01-01T00:00,{row}\n"
-        assert fault_of(tmp_path, text, city).startswith(f"log.csv row 2: {message}")
-
-
 def test_a_plain_city_does_not_look_at_types(tmp_path: Path) -> None:
     """Without incident types the column is one that runcard does not use."""
     assert logged(tmp_path, "time,node_id,type\n2024-01-01T00:00,n3,whatever\n")["point"].tolist() == [3]
@@ -205,21 +208,6 @@ def test_a_log_is_replayed_for_every_kind(tmp_path: Path) -> None:
         assert kept["engine"]["incident"].tolist() == [0, 1, 2, 3, 4, 5]
         assert kept["ladder"]["incident"].tolist() == [0, 1, 3, 5]
         assert kept["ladder"]["minutes"].tolist() == [0.0, 60.0, 180.0, 300.0]
-
-
-def test_a_log_without_columns_or_incidents_is_refused(tmp_path: Path) -> None:
-    """A log needs its two columns and an incident."""
-    for text, message in {
-        "": "expected a header row, got an empty file",
-        "time,node\n": "missing column node_id (did you mean node?)",
-        "2024-01-01T00:00,n1\n": "missing column time",
-        f"{HEADER}\n": "expected at least one incident, got none",
-        f"{HEADER}\n\n , \n": "expected at least one incident, got none",
-        "time,node_id,time\n": "expected column time once, got it 2 times",
-        "time,node_id,clas\n": "unknown column clas (did you mean class?)",
-        "time;node_id\n": "expected commas between the columns, got ';'",
-    }.items():
-        assert fault_of(tmp_path, text) == f"log.csv: {message}"
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

@@ -54,17 +54,6 @@ def test_hours_of_the_week_count_from_monday() -> None:
     assert found == [0, 0, 1, 167, 0, 167, 0]
 
 
-def test_incidents_come_at_the_rate_of_the_hour() -> None:
-    """Counts in each hour of the week fit its rate, whose mean is that of the city (chi-squared, level 1e-4)."""
-    city = with_days(small_city(), 3.0, 0.2)
-    records = records_of(city, policies_of(city), incidents=60_000)["closest-first"]
-    counts = np.bincount(hours_of(records), minlength=168)
-    share = {one.name: city.in_period(one.name).incidents_per_day / city.incidents_per_day for one in city.periods}
-    expected = np.array([share["day"] if hour in DAY else share["night"] for hour in range(168)]) * len(records) / 168
-    assert share["day"] / share["night"] == pytest.approx(15.0)
-    assert ((counts - expected) ** 2 / expected).sum() < chi2.ppf(1.0 - 1e-4, 167)
-
-
 def test_types_have_rates_of_their_own() -> None:
     """With rates by type, the counts of each type in each period fit that type's rates (chi-squared, level 1e-4)."""
     city = with_days_by_type(department_of(), ("fire", "alarm", "medical"))

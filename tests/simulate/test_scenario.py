@@ -286,19 +286,6 @@ def test_unknown_and_conflicting_scenarios_are_refused(words: str, message: str)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[shift]]\nstation = 's9'\noff_hours = [1, 2]", "expected a station of the city in shift, got s9"),
-        (
-            "[[shift]]\nstation = 's0'\noff_hours = [1, 2]\ntrucks = 2",
-            "expected at most 1 trucks of station s0 in shift",
-        ),
-        (
-            "[[shift]]\nevery = 5\noff_hours = [1, 2]",
-            "expected every from 1 to 4, the trucks of the city, in shift, got 5: no truck would be off",
-        ),
-        (
-            "[[shift]]\nunit = 'E1'\noff_hours = [1, 2]",
-            "expected a unit of the city in shift, got E1",
-        ),
         ("busy.by_type = true", "with busy.by_type, got none"),
         ("turnout.shared = true", "expected turnout.mean_minutes > 0 with turnout.shared, got 0"),
         ("driving.cv = 11", "expected driving.cv from 0 to 10, got 11"),

@@ -108,28 +108,6 @@ def test_half_of_the_trucks_turn_back(tmp_path: Path) -> None:
         assert result.turned_per_incident == pytest.approx(chance, abs=0.03)
 
 
-def test_trucks_that_turn_back_are_busy_for_less_time() -> None:
-    """Turning back leaves the incidents of the first truck as they are, but trucks are busy for less time."""
-    city = small_city(load=0.3)
-    policies = policies_of(city)
-    paper, turned = (simulated(city, policies, name, incidents=16_000) for name in ("paper", "turn-back"))
-    assert turned.policies[0].busy_fractions.sum() < 0.75 * paper.policies[0].busy_fractions.sum()
-    assert turned.policies[0].late_fraction.high < paper.policies[0].late_fraction.low
-    last, first = (turned.policies[0].minutes(f"{which}_mean").value for which in ("last", "first"))
-    assert last == pytest.approx(first)
-
-
-def test_redirected_trucks_help() -> None:
-    """Trucks that can be redirected leave fewer incidents to trucks from outside than those that drive home first."""
-    city = small_city(load=0.3, busy_minutes=20.0)
-    policies = policies_of(city)
-    home, redirected = (
-        simulated(city, policies, name, incidents=32_000).policies[0] for name in ("there-and-back", "redirect")
-    )
-    assert redirected.outside_per_incident < 0.9 * home.outside_per_incident
-    assert redirected.late_fraction.high < home.late_fraction.low
-
-
 def test_trucks_are_out_of_service_as_long_as_said(tmp_path: Path) -> None:
     """Each truck is broken repair / (time between breakdowns + repair) of the time, from the first minute on."""
     city = small_city()
@@ -206,15 +184,6 @@ def test_nobody_is_sent_while_off(tmp_path: Path) -> None:
     assert ((of_week > 48.0) & (of_week < 49.0)).any()
 
 
-def test_some_trucks_of_a_station_are_off(tmp_path: Path) -> None:
-    """A station with one of its three trucks off has two left."""
-    city = small_city(num_stations=2, trucks_per_station=3, load=0.02)
-    text = '[[shift]]\nstation = "s0"\ntrucks = 1\noff_hours = [8, 16]\n[[shift]]\nstation = "s1"\noff_hours = [12, 20]'
-    result = simulated(city, policies_of(city), scenario_of(tmp_path, text), incidents=2_000, threads=1).policies[0]
-    expected = 6.0 - 2.0 * 8.0 / 24.0 - result.busy_fractions.sum()
-    assert result.idle_chances @ np.arange(7) == pytest.approx(expected, abs=0.02)
-
-
 def test_a_city_without_a_way_home_is_refused() -> None:
     """Where a one-way road leaves no way home, a scenario in which trucks drive home says so."""
     city = replace(
@@ -245,12 +214,3 @@ def test_the_way_home_has_a_law_of_its_own(tmp_path: Path) -> None:
     assert away[2].mean() == pytest.approx(20.0, rel=5e-3)
     spread = 0.7 * np.sqrt(2.0**2 + 3.0**2)  # of two links, over a thousand drives in each batch
     assert away[2].std(ddof=1) == pytest.approx(spread / np.sqrt(1000.0), rel=0.5)
-
-
-def test_every_fourth_truck_is_off_at_night() -> None:
-    """Of nine trucks the fourth and the eighth are out of service for eight hours of each day of the week."""
-    city = small_city(num_stations=3, trucks_per_station=3)
-    model = build_model(city, read_scenario("night-shift"))
-    assert set(model.shifts["truck"].tolist()) == {3, 7}
-    assert sorted(set((model.shifts["start"] / 60.0).tolist())) == [24.0 * day + 22.0 for day in range(7)]
-    assert set(model.shifts["minutes"].tolist()) == {480.0}

@@ -1,18 +1,17 @@
 """Studies on several workers: the same rows, whoever computes them and whatever happens to them."""
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from tests.children import default_signals
+from tests.clusters import cluster, wait_until
 
 from runcard.errors import InputError, RuncardError
 from runcard.study.engine import run_tasks
@@ -43,14 +42,6 @@ def studied(path: Path, *, jobs: int = 1, backend: str = "loky", address: str | 
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The Parquet file of one worker that nothing happened to."""
     return studied(tmp_path_factory.mktemp("undisturbed") / "study")
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 300.0) -> None:
-    """Return when something holds; fail if it does not in time, which includes compiling on a new machine."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_two_workers_give_the_same_bytes(tmp_path: Path, undisturbed: bytes) -> None:
@@ -111,32 +102,6 @@ def test_an_interrupted_study_says_how_far_it_was(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
-@contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A Dask scheduler and two worker processes: the scheduler's address, and the workers."""
-    found = folder / "scheduler.json"
-    dask = [sys.executable, "-m", "dask"]
-
-    def start(*arguments: str) -> subprocess.Popen[bytes]:
-        with default_signals():
-            return subprocess.Popen([*dask, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    processes = [
-        start("scheduler", "--scheduler-file", str(found), "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    ]
-    try:
-        wait_until(lambda: found.exists() and bool(found.read_text()))
-        address = json.loads(found.read_text())["address"]
-        options = ("--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--no-nanny")
-        workers = [start("worker", address, *options) for _ in range(2)]
-        processes += workers
-        yield address, workers
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
 def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path: Path, undisturbed: bytes) -> None:
     """On a real scheduler with two workers, one of which is killed midway, the study ends with identical results.
 
@@ -145,7 +110,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(tmp_path: Path, undi
     path = tmp_path / "study"
     with cluster(tmp_path) as (address, workers):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("runcard.study.engine.version", lambda _: "0.0.0")
+            patch.setattr("runcard.assess.workers.version", lambda _: "0.0.0")
             with pytest.raises(RuncardError, match=r"the worker at .* has runcard .*: expected 0\.0\.0, as here"):
                 studied(tmp_path / "other", backend="dask", address=address)
         folder = StudyFolder(path, 7)
@@ -185,7 +150,7 @@ def test_wrong_engines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     Backends and addresses that do not go together are tried on the command line.
     """
-    monkeypatch.setattr("runcard.study.engine.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("runcard.assess.workers.CONNECT_SECONDS", 1)
     with pytest.raises(InputError, match="expected the address of a Dask scheduler"):
         studied(tmp_path / "study", backend="dask", address="nonsense://")
     with pytest.raises(RuncardError, match="no Dask scheduler answers at"):

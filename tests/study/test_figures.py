@@ -4,6 +4,7 @@ import re
 import sys
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from xml.etree import ElementTree
 
 import matplotlib
@@ -69,11 +70,6 @@ def test_a_figure_drawn_twice_is_the_same_bytes_whatever_a_person_has_set() -> N
         assert figure_svg(result_named("figure-load")) == first
 
 
-def test_every_kind_of_figure_says_how_it_is_read() -> None:
-    """There is a caption for each kind that can be drawn."""
-    assert {experiment_named(name).kind for name in FIGURES} == CAPTIONS.keys()
-
-
 @pytest.mark.slow
 def test_ids_of_two_figures_differ_and_their_references_hold() -> None:
     """Figures on one page do not take each other's clip paths and markers."""
@@ -102,18 +98,19 @@ def test_each_graph_has_a_panel_up_to_those_that_the_experiment_asks_for(num_gra
     assert [text for text in texts if text.startswith("Graph")] == [f"Graph {one + 1}" for one in range(panels)]
 
 
-def test_curves_are_named_by_policy_and_correlation() -> None:
-    """The legend has the optimal policy and the mean field, without and with correlation."""
-    texts = texts_of(figure_svg(result_named("figure-gamma")))
-    for policy in ("OPT", "mean field"):
-        for side in ("without", "with"):
-            assert f"{policy} {side} correlation" in texts
+def test_curves_and_panels_are_named() -> None:
+    """The legend has OPT and the mean field, without and with correlation; three numbers of trucks are three panels.
 
-
-def test_late_fractions_have_a_panel_for_each_number_of_trucks() -> None:
-    """Three numbers of trucks are three panels."""
-    texts = texts_of(figure_svg(result_named("figure-late")))
-    assert [text for text in texts if text.endswith("trucks")] == ["3 trucks", "4 trucks", "5 trucks"]
+    No two policies share a colour or a marker, and each kind of figure that can be drawn has a caption.
+    """
+    texts = texts_of(drawn("figure-gamma"))
+    for policy, side in product(("OPT", "mean field"), ("without", "with")):
+        assert f"{policy} {side} correlation" in texts
+    panels = [text for text in texts_of(drawn("figure-late")) if text.endswith("trucks")]
+    assert panels == ["3 trucks", "4 trucks", "5 trucks"]
+    colours, markers = zip(*POLICY_LOOKS.values(), strict=True)
+    assert len(set(colours)) == len(set(markers)) == len(POLICY_LOOKS)
+    assert {experiment_named(name).kind for name in FIGURES} == CAPTIONS.keys()
 
 
 def test_a_map_has_the_team_of_each_demand_point_and_counts_the_differences() -> None:
@@ -141,16 +138,10 @@ def test_a_map_has_the_team_of_each_demand_point_and_counts_the_differences() ->
 
 def test_seconds_are_listed_from_the_slowest() -> None:
     """The legend has the order of the lines, and the axis every number of trucks."""
-    texts = texts_of(figure_svg(result_named("figure-seconds-trucks")))
+    texts = texts_of(drawn("figure-seconds-trucks"))
     assert texts[-6:] == ["fixed card", "mean field", "OSIA corrected", "OSIA as printed", "OSI", "OPT"]
     assert {"3", "5", "7", "trucks", "seconds"} <= set(texts)
-    assert {"25", "100", "demand points"} <= set(texts_of(figure_svg(result_named("figure-seconds-points"))))
-
-
-def test_every_policy_looks_like_no_other() -> None:
-    """No two policies share a colour or a marker."""
-    colours, markers = zip(*POLICY_LOOKS.values(), strict=True)
-    assert len(set(colours)) == len(set(markers)) == len(POLICY_LOOKS)
+    assert {"25", "100", "demand points"} <= set(texts_of(drawn("figure-seconds-points")))
 
 
 def test_a_table_is_no_figure() -> None:

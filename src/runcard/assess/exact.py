@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -12,6 +13,7 @@ from runcard.assess.plans import of_each_kind, plans_for
 from runcard.assess.policy_choice import check_week, policy_choices
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.assess.why import Reasons
+from runcard.assess.workers import HERE, Workers
 from runcard.city.model import City, Standard
 from runcard.city.parts import MIDDLE
 from runcard.errors import RuncardError
@@ -122,6 +124,7 @@ def assess_exactly(
     *,
     steps: Steps = NO_STEPS,
     problems: Mapping[str, DispatchProblem] | None = None,
+    workers: Workers = HERE,
 ) -> Assessment:
     """What policies achieve exactly, given by name, paper label or file; one that is named twice is taken once.
 
@@ -137,7 +140,7 @@ def assess_exactly(
             known[kind] = city_problem(city.of_kind(kind), arrivals=True, steps=of_kind)
         load_kernels(known[kind], [choice.name_for(kind) for choice in choices])
     plans = plans_for(city, choices, options, steps, problems=known)
-    outcomes = outcomes_of(city, plans, known, options, steps)
+    outcomes = outcomes_of(city, plans, known, options, steps, workers)
     return Assessment(city=city, outcomes=outcomes, choices=tuple(choices))
 
 
@@ -147,29 +150,39 @@ def outcomes_of(
     problems: Mapping[str, DispatchProblem],
     options: SolveOptions = DEFAULTS,
     steps: Steps = NO_STEPS,
+    workers: Workers = HERE,
 ) -> tuple[Outcome, ...]:
     """What plans achieve; `problems` are those of each kind at the mean rates of the week."""
-    found: dict[str, dict[str, dict[str, FleetOutcome]]] = {
-        name: {period.name: {} for period in city.periods} for name in plans
-    }
+    if not workers.here:
+        options, steps = replace(options, threads=1, progress=None), NO_STEPS
+    tasks = []
     for kind, of_kind in of_each_kind(city, steps).items():
         seen = city.of_kind(kind)
         for number, (period, problem) in enumerate(problems_of_periods(seen, problems[kind]).items()):
-            of_period = seen.in_period(period) if city.has_periods else seen.of_week
-            tables, reasons = standard_tables(of_period, problem), Reasons(of_period, problem, options.threads)
-            for name, plan in plans.items():
-                fleet = plan.fleet(kind)
-                found[name][period][kind] = fleet_outcome(
-                    of_period,
-                    problem,
-                    fleet.policies[number] if fleet.knows_hour else fleet.policy,
-                    options,
-                    name=name,
-                    tables=tables,
-                    reasons=reasons,
-                    solve_seconds=0.0 if _is_blind(city, fleet) else sum(fleet.seconds[number : number + 1]),
+            fleets = {name: plan.fleet(kind) for name, plan in plans.items()}
+            tasks.append(
+                _Task(
+                    period=period,
+                    city=seen.in_period(period) if city.has_periods else seen.of_week,
+                    problem=problem,
+                    policies={
+                        name: fleet.policies[number] if fleet.knows_hour else fleet.policy
+                        for name, fleet in fleets.items()
+                    },
+                    solve_seconds={
+                        name: 0.0 if _is_blind(city, fleet) else sum(fleet.seconds[number : number + 1])
+                        for name, fleet in fleets.items()
+                    },
+                    options=options,
                     steps=NamedSteps(of_kind, period) if city.has_periods else of_kind,
                 )
+            )
+    found: dict[str, dict[str, dict[str, FleetOutcome]]] = {
+        name: {period.name: {} for period in city.periods} for name in plans
+    }
+    for task, outcomes in zip(tasks, workers.each(_fleet_outcomes, tasks), strict=True):
+        for name, outcome in outcomes.items():
+            found[name][task.period][outcome.kind] = outcome
     return tuple(
         Outcome(
             name=name,
@@ -179,6 +192,39 @@ def outcomes_of(
         )
         for name, plan in plans.items()
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Task:
+    """The policies of one kind to evaluate in one period."""
+
+    period: str
+    city: City
+    problem: DispatchProblem
+    policies: Mapping[str, Policy]
+    solve_seconds: Mapping[str, float]
+    options: SolveOptions
+    steps: Steps
+
+
+def _fleet_outcomes(task: _Task) -> dict[str, FleetOutcome]:
+    """What each policy of a task achieves, by the name of its plan."""
+    tables = standard_tables(task.city, task.problem)
+    reasons = Reasons(task.city, task.problem, task.options.threads)
+    return {
+        name: fleet_outcome(
+            task.city,
+            task.problem,
+            policy,
+            task.options,
+            name=name,
+            tables=tables,
+            reasons=reasons,
+            solve_seconds=task.solve_seconds[name],
+            steps=task.steps,
+        )
+        for name, policy in task.policies.items()
+    }
 
 
 def _is_blind(city: City, fleet: Fleet) -> bool:

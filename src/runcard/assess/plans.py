@@ -51,11 +51,13 @@ def plans_for(
     *,
     problems: Mapping[str, DispatchProblem] | None = None,
     arrivals: bool = False,
+    quickly: bool = False,
 ) -> dict[str, Plan]:
     """The plan of each choice for the kinds that incidents need, by its label, with the time that each policy took.
 
     `problems` are those of each kind at the mean rates, where they are known; where every policy is in a file, and the
-    city has no periods, none are needed, unless the `arrivals` of the problems are wanted.
+    city has no periods, none are needed, unless the `arrivals` of the problems are wanted. Policies may be solved
+    `quickly`: without prices that nobody looks at.
     """
     check_week(city, choices)
     solved = [choice.name for choice in choices if choice.file is None]
@@ -65,16 +67,18 @@ def plans_for(
     for kind, of_kind in of_each_kind(city, steps).items():
         seen, problem = city.of_kind(kind), None if problems is None else problems[kind]
         if problem is None and (arrivals or solved or city.has_periods):
-            problem = city_problem(seen, minutes=False, arrivals=arrivals, steps=of_kind)
+            problem = city_problem(seen, minutes=quickly, arrivals=arrivals, steps=of_kind)
         for choice in choices:
             if problem is None:  # no need for the costs, which can take long
                 fleets[choice.label].append(fleet_of(choice.read(kind, city_fingerprint(seen)), kind=kind))
             else:
-                fleets[choice.label].append(_fleet(seen, choice, problem, options, of_kind))
+                fleets[choice.label].append(_fleet(seen, choice, problem, options, of_kind, quickly))
     return {label: Plan(fleets=tuple(own)) for label, own in fleets.items()}
 
 
-def _fleet(city: City, choice: PolicyChoice, problem: DispatchProblem, options: SolveOptions, steps: Steps) -> Fleet:
+def _fleet(
+    city: City, choice: PolicyChoice, problem: DispatchProblem, options: SolveOptions, steps: Steps, quickly: bool
+) -> Fleet:
     """The fleet of a choice in a city of one kind."""
     (kind,), knows_hour = city.kinds, choice.knows_hour and city.has_periods
     problems = problems_of_periods(city, problem) if knows_hour else {"": problem}
@@ -82,7 +86,9 @@ def _fleet(city: City, choice: PolicyChoice, problem: DispatchProblem, options: 
     for number, (period, of_period) in enumerate(problems.items(), start=1):
         steps.begin(choice.label + (f", {period} ({number} of {len(problems)})" if period else ""))
         began = time.perf_counter()
-        policies.append(choice.policy(of_period, options, kind))
+        quick = quickly and choice.file is None
+        policy = solve_quickly(of_period, choice.name, options) if quick else choice.policy(of_period, options, kind)
+        policies.append(policy)
         seconds.append(time.perf_counter() - began)
     periods = city.periods if knows_hour else (ALWAYS,)
     return fleet_of(*policies, periods=periods, kind=kind, seconds=tuple(seconds))

@@ -1,13 +1,15 @@
 """Assessments as tables, the same on a terminal and in a notebook; the best of each column stands out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from runcard.assess.assessment import Assessment
+from runcard.assess.outcome import FleetOutcome
 from runcard.assess.why import PARTS, WhyMissed
 from runcard.city.model import LATE, City
-from runcard.plan.words import arrival_words, certainty, decimals_for, in_decimals, outward
+from runcard.plan.words import arrival_words, certainty, decimals_for, in_decimals, objective_words, outward
 from runcard.table import BEST, Cell, Row, Table, visible
 
+EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
 ROUNDING = 1e-9
 """Late fractions that differ by less are the same."""
 
@@ -115,3 +117,68 @@ def fewer_words(part: float) -> str:
 def policy_cell(name: str, *, converged: bool) -> Cell:
     """The name of a policy in a table, with a warning if it did not converge."""
     return Cell(name, warning="" if converged else "not converged")
+
+
+def arrival_table(fleets: Sequence[FleetOutcome], names: Sequence[str], heading: str = "policy") -> Table:
+    """The mean and the 90th percentile of the first and the last arrival; the best of each column stands out."""
+    numbers = [
+        (
+            of.evaluation.mean_response_minutes or 0.0,
+            of.evaluation.p90_minutes["first"],
+            of.evaluation.last_minutes or 0.0,
+            of.evaluation.p90_minutes["last"],
+        )
+        for of in fleets
+    ]
+    best = [min(column) for column in zip(*numbers, strict=True)]
+    rows: list[Row] = []
+    for name, minutes in zip(names, numbers, strict=True):
+        cells = zip(minutes, best, strict=True)
+        rows.append([name, *(Cell(f"{mean:.2f}", BEST if mean == least else "") for mean, least in cells)])
+    return Table([heading, "first\nmean", "first\n90 %", "last\nmean", "last\n90 %"], rows)
+
+
+def optimum_lines(found: Assessment) -> list[str]:
+    """What the lower bound of the optimal policy proves, and how much each policy is above the best at most."""
+    objective, of_standards = found.city.objective, not found.city.plain
+    limit = f"{EVERY_POLICY} can be late less often than the lower end of optimal's interval."
+    if of_standards:
+        limit = f"{EVERY_POLICY} can miss fewer standards than the lower end of optimal's interval."
+    if objective != LATE:
+        limit = (
+            f"{EVERY_POLICY} can bring {objective_words(objective)} below the lower end of optimal's interval of it."
+        )
+    gaps = [(outcome, found.gap_to_optimum(outcome)) for outcome in found if not outcome.optimum]
+    words = [f"{outcome.name} {100.0 * gap:.2f} %" for outcome, gap in gaps if gap is not None]
+    what = "Late more often than" if objective == LATE and not of_standards else "Above"
+    return [limit, f"{what} the best possible, at most: {', '.join(words)}." if words else ""]
+
+
+def rule_table(found: Assessment) -> Table:
+    """The late fraction of each policy for the incidents of each rule."""
+    fleets = found.fleets
+    decimals = decimals_for(100.0 * late for fleet in fleets for late in fleet.late_by_rule.values())
+    rows: list[Row] = [
+        [
+            policy_cell(outcome.name, converged=not outcome.failed),
+            *(in_decimals(100.0 * late, decimals) for late in fleet.late_by_rule.values()),
+        ]
+        for outcome, fleet in zip(found, fleets, strict=True)
+    ]
+    return Table(["policy", *(rule.replace(" in ", "\nin ") for rule in fleets[0].late_by_rule)], rows)
+
+
+def station_table(found: Assessment) -> Table:
+    """The share of all trucks sent that comes from each station, and how busy its trucks are, for every policy."""
+    evaluations = [fleet.evaluation for fleet in found.fleets]
+    rows = [
+        [
+            station.station_id,
+            str(station.trucks),
+            *(f"{100.0 * of.dispatch_share[i]:6.2f}  {100.0 * of.busy_fractions[i]:6.2f}" for of in evaluations),
+        ]
+        for i, station in enumerate(found.city.stations)
+    ]
+    rows.append(["outside", "", *(f"{100.0 * of.outside_share:6.2f}  {'':6}" for of in evaluations)])
+    headings = ["station", "trucks", *(f"{visible(name)}\nsent %  busy %" for name in found.names)]
+    return Table(headings, rows, has_foot=True)

@@ -19,8 +19,8 @@ def areas(
     """
     from runcard.city.areas import demand_nodes
     from runcard.city.files import read_city
-    from runcard.cli.terminal import make_console
-    from runcard.output_file import check_output_file, size_in_words
+    from runcard.cli.terminal import print_written
+    from runcard.output_file import check_output_file
     from runcard.outputs.area_file import write_areas
     from runcard.plan.words import counted
 
@@ -28,4 +28,4 @@ def areas(
     given = read_city(city)
     write_areas(given, output)
     found = counted(len(demand_nodes(given)), "area")
-    make_console().print(f"Wrote {output} ({size_in_words(output)}): {found}", soft_wrap=True)
+    print_written(output, more=f": {found}")

@@ -58,20 +58,19 @@ def audit(
 
 
 def _export(decisions: "Iterator[dict[str, Any]]", output: Path) -> None:
-    from runcard.cli.terminal import make_console
-    from runcard.output_file import size_in_words
+    from runcard.cli.terminal import print_written
     from runcard.service.audit.export import export
 
     path = export(decisions, output)
-    make_console().print(f"Wrote {path} ({size_in_words(path)})", soft_wrap=True)
+    print_written(path)
 
 
 def _drift(decisions: "Iterator[dict[str, Any]]", output: Path | None, *, as_json: bool) -> None:
     import json
     from datetime import UTC, datetime
 
-    from runcard.cli.terminal import make_console
-    from runcard.output_file import size_in_words, write_whole
+    from runcard.cli.terminal import print_written
+    from runcard.output_file import write_whole
     from runcard.service.audit.drift import find_drift
     from runcard.service.audit.drift_page import drift_page
 
@@ -82,8 +81,7 @@ def _drift(decisions: "Iterator[dict[str, Any]]", output: Path | None, *, as_jso
         print(json.dumps(found.model_dump(), indent=2))
         return
     _print_drift(found)
-    if output is not None:
-        make_console().print(f"Wrote {output} ({size_in_words(output)})", soft_wrap=True)
+    print_written(output)
 
 
 def _print_drift(found: "DriftDocument") -> None:

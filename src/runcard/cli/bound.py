@@ -3,7 +3,17 @@
 from dataclasses import replace
 from typing import Annotated
 
-from runcard.cli.parameters import AsJson, CityFolder, Seed, Threads, option, whole_option, words_of
+from runcard.cli.parameters import (
+    AsJson,
+    CityFolder,
+    KindOrAll,
+    Seed,
+    Threads,
+    option,
+    read_kind,
+    whole_option,
+    words_of,
+)
 
 
 def bound(
@@ -23,20 +33,17 @@ def bound(
     steps: Annotated[int, whole_option("Steps of the search for the best bound.", least=1, most=10**6)] = 300,
     incidents: Annotated[int, whole_option("Incidents to simulate for each policy.", least=100, most=10**8)] = 200_000,
     seed: Seed = 1,
-    kind: Annotated[
-        str | None, option("KIND", "Only this kind of units; all kinds, and their sum, if left out.")
-    ] = None,
+    kind: KindOrAll = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove how well any policy can do, in a city of any size.
+    """Find what no policy can be below, in a city of any size.
 
     Shows a lower bound on the late fraction that holds for every policy which sends as many units as an incident asks
     for, what policies reach in a simulation, and so how far from the best possible each of them is at most.
     """
     from runcard.assess.auto import Effort
     from runcard.assess.policy_choice import best_policy, policy_choices
-    from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_bound import print_bound
     from runcard.cli.terminal import print_care, print_json
@@ -46,8 +53,7 @@ def bound(
 
     options = SolveOptions(threads=threads)
     choices = None if policies is None else policy_choices(words_of(policies), options)
-    given = read_city(city)
-    given = given if kind is None else given.of_kind(kind)
+    given = read_kind(city, kind)
     if choices is None:
         best = best_policy(*map(given.of_kind, given.kinds), exact=False)
         choices = policy_choices(["closest-first", best], options)

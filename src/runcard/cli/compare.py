@@ -11,6 +11,7 @@ from runcard.cli.parameters import (
     CityFolder,
     Device,
     Horizon,
+    KindOrAll,
     Threads,
     Tolerance,
     option,
@@ -42,9 +43,7 @@ def compare(
         Path | None,
         path_option("FILE", "With --weights: draw late fraction against minutes, as .svg, .png or .pdf."),
     ] = None,
-    kind: Annotated[
-        str | None, option("KIND", "Only this kind of units; all kinds, and their sum, if left out.")
-    ] = None,
+    kind: KindOrAll = None,
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,

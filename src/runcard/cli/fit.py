@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from runcard.calibrate.fit import Fit
     from runcard.calibrate.log import Log
 
-PAGE_FILE, REJECTED_FILE = "fit.html", "rejected.csv"
-
 
 def fit(
     city: CityFolder,
@@ -76,6 +74,7 @@ def fit(
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_fit import show_fit
     from runcard.errors import InputError
+    from runcard.outputs.fit_file import write_fit
     from runcard.policy.solve_options import SolveOptions
 
     known, overrules = read_mapping(mapping), _overrules(overrule or [])
@@ -126,7 +125,8 @@ def fit(
             document["backtest"] = backtest.document()
         if output is not None:
             report.begin("writing")
-            _write(output, found, fit_page(found, goodness, backtest), document, overwrite=overwrite)
+            page, rejected = fit_page(found, goodness, backtest), found.log.rejected.csv_text()
+            write_fit(output, found.city, document, page, rejected, overwrite=overwrite)
     show_fit(found, goodness, backtest, document if as_json else None, output)
 
 
@@ -176,24 +176,6 @@ def _dispatch(found: "Fit", words: str, report: Any) -> "Dispatch":
 
     report.begin(f"solving {words}")
     return solve(found.city, policy_of_kinds(words, found.city.sent_kinds, SolveOptions())).at
-
-
-def _write(folder: Path, found: "Fit", page: str, document: dict[str, Any], *, overwrite: bool) -> None:
-    """Write the city, its numbers, the page and the rejected rows."""
-    import json
-
-    from runcard.city.files import refuse_occupied, write_city
-    from runcard.output_file import write_whole
-    from runcard.outputs.fit_file import FIT_FILE
-
-    if folder.is_dir():
-        refuse_occupied(folder, overwrite=overwrite)
-    for name in (FIT_FILE, PAGE_FILE, REJECTED_FILE):  # first: a kill must not leave those of the city before
-        (folder / name).unlink(missing_ok=True)
-    write_city(found.city, folder, overwrite=overwrite)
-    write_whole(folder / FIT_FILE, (json.dumps(document, indent=1) + "\n").encode())
-    write_whole(folder / PAGE_FILE, page.encode())
-    write_whole(folder / REJECTED_FILE, found.log.rejected.csv_text().encode())
 
 
 def write_made_up_log(

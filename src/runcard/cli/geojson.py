@@ -23,9 +23,8 @@ def geojson(
     """
     from runcard.city.files import read_city
     from runcard.city.periods import parse_time
-    from runcard.cli.terminal import make_console
+    from runcard.cli.terminal import print_written
     from runcard.errors import InputError
-    from runcard.output_file import size_in_words
     from runcard.outputs.area_file import check_lonlat
     from runcard.outputs.geojson import write_geojson
     from runcard.plan.file import load
@@ -43,6 +42,4 @@ def geojson(
         if whole.knows_hour:
             city = city.in_period(whole.period_of(hour).name)
     check_lonlat(city)
-    console = make_console()
-    for path in write_geojson(city, output, plan):
-        console.print(f"Wrote {path} ({size_in_words(path)})", soft_wrap=True)
+    print_written(*write_geojson(city, output, plan))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from runcard.cli.parameters import Threads, option, path_argument, path_option, some_words
+from runcard.cli.parameters import OfWeek, Threads, option, path_argument, path_option, read_kind, some_words
 from runcard.errors import InputError
 
 
@@ -30,9 +30,7 @@ def map_policies(
     incident_type: Annotated[
         str | None, option("TYPE", "The type of incident to show; if left out, that with the most units.", "--type")
     ] = None,
-    period: Annotated[
-        str | None, option("PERIOD", "The period of the week, where the city has periods; if left out, the mean rates.")
-    ] = None,
+    period: OfWeek = None,
     threads: Threads = None,
 ) -> None:
     """Draw which stations send trucks to each area.
@@ -40,17 +38,12 @@ def map_policies(
     Every truck is idle. Each policy has a map for the first truck and one for the second. Each kind of units has a
     picture of its own.
     """
-    from runcard.assess.plans import plans_for
-    from runcard.assess.policy_choice import policy_choices
-    from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.terminal import make_console
-    from runcard.output_file import size_in_words
-    from runcard.outputs.map import compared_policies, draw_map, path_of_kind, policies_to_draw
+    from runcard.outputs.map import draw_maps
     from runcard.page.picture import check_picture_file
     from runcard.plan.file import load
-    from runcard.plan.words import city_line, expected_one_of
-    from runcard.policy.solve import evaluate
+    from runcard.plan.words import city_line
     from runcard.policy.solve_options import SolveOptions
 
     asked = [] if policies is None else some_words(policies, "--policies")
@@ -65,8 +58,7 @@ def map_policies(
         if wrong:
             raise InputError(f"{path}: {reason}")
     options = SolveOptions(threads=threads)
-    given = read_city(path if city is None else city)
-    given = given if kind is None else given.of_kind(kind)
+    given = read_kind(path if city is None else city, kind)
     notes = (
         ["Rates are the means of the week; --period draws a period."] if given.has_periods and period is None else []
     )
@@ -74,40 +66,11 @@ def map_policies(
         names = ", ".join(one.name for one in plan.periods)
         raise InputError(f"{path}: it holds a policy for each period ({names}): choose one with --period")
     given = given.of_week if period is None else given.in_period(period)
-    lines = []
     with ShownSteps(given.objective) as report:
-        for one in given.kinds:
-            seen, file = given.of_kind(one), path_of_kind(output, one, len(given.kinds))
-            if incident_type is not None and incident_type not in {standard.type for standard in seen.standards}:
-                continue  # such incidents do not need this kind
-            words, exact = policies_to_draw(seen, asked if city is None else ["closest-first", str(path.absolute())])
-            choices, note = policy_choices(words, options), ""
-            watched = replace(options, progress=report.bounds)
-            by_itself = not asked and city is None and not exact
-            if by_itself:
-                shown, note = compared_policies(seen, words, watched, report)
-            else:
-                plans = plans_for(seen, choices, watched, report, arrivals=exact)
-                shown = [plan.fleets[0].policy for plan in plans.values()]
-            report.begin("evaluating the policies")
-            results = [evaluate(policy, threads=threads) if exact else None for policy in shown]
-            report.begin("drawing the map")
-            draw_map(seen, shown, file, results=results, incident_type=incident_type)
-            if by_itself:
-                to = f"{one}: to" if given.said(one) else "To"
-                lines.append(
-                    f"{to} solve so many states exactly takes long, so {shown[-1].name} is drawn instead of optimal;"
-                    " --policies closest-first,optimal solves them all the same, if they fit in memory."
-                )
-            if note:
-                lines.append(f"{one}: {note}" if given.said(one) else note)
-            names = " and ".join(policy.name for policy in shown)
-            lines.append(f"Wrote {file} ({size_in_words(file)}): {names}")
-    if not lines:
-        found = "it has no incident types"
-        if given.types:
-            found = expected_one_of("type of incident", given.types, str(incident_type))
-        raise InputError(f"{given.name}: {found}")
+        watched, named = replace(options, progress=report.bounds), asked or None
+        if city is not None:
+            named = ["closest-first", str(path.absolute())]
+        lines = draw_maps(given, output, watched, report, named=named, incident_type=incident_type)
     console = make_console()
     console.print(city_line(given), style="bold")
     for line in [*lines, *notes]:

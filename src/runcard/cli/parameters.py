@@ -3,9 +3,12 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from runcard.city.model import City
 
 Place = str | tuple[float, float]
 """A node, or coordinates; see `city/address.py`, which commands import lazily."""
@@ -66,6 +69,25 @@ Device = Annotated[
 Seed = Annotated[int, whole_option("Seed of everything random.", most=2**63 - 1)]
 
 
+Kind = Annotated[str | None, option("KIND", "Only this kind of units.")]
+KindOrAll = Annotated[str | None, option("KIND", "Only this kind of units; all kinds, and their sum, if left out.")]
+OfWeek = Annotated[
+    str | None, option("PERIOD", "The period of the week, where the city has periods; if left out, the mean rates.")
+]
+Page = Annotated[Path | None, path_option("FILE", "Write a page with the map: .html.", "--output", "-o")]
+ToSimulate = Annotated[
+    int | None, whole_option("Simulate so many incidents, also where it could be calculated.", least=1000, most=10**8)
+]
+
+
+def read_kind(folder: Path, kind: str | None) -> "City":
+    """The city in a folder, or as one of its kinds of units sees it."""
+    from runcard.city.files import read_city
+
+    city = read_city(folder)
+    return city if kind is None else city.of_kind(kind)
+
+
 def place_of(at: str | None, at_xy: str | None) -> Place:
     """Where the incident is: a node, or coordinates."""
     if (at is None) == (at_xy is None):
@@ -101,6 +123,10 @@ def check_page_name(output: Path) -> None:
     """Raise unless the name of a page says that it is one: so no city, log or policy file is replaced by mistake."""
     if output.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter(f"expected a name that ends in .html, got {output.name!r}", param_hint="'-o'")
+
+
+Backend = Annotated[str, option("NAME", "Where tasks run: threads (this machine) or dask (the workers of a cluster).")]
+Address = Annotated[str | None, option("ADDRESS", "The Dask scheduler, such as tcp://10.0.0.1:8786.")]
 
 
 def words_of(text: str) -> list[str]:

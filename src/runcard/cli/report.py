@@ -7,13 +7,22 @@ from typing import Annotated
 
 import typer
 
-from runcard.cli.parameters import CityFolder, Seed, Threads, check_page_name, option, path_option, whole_option
+from runcard.cli.parameters import (
+    CityFolder,
+    Kind,
+    Seed,
+    Threads,
+    check_page_name,
+    path_option,
+    read_kind,
+    whole_option,
+)
 
 
 def report(
     city: CityFolder,
     output: Annotated[Path, path_option("FILE", "The page to write: .html.", "--output", "-o")] = Path("report.html"),
-    kind: Annotated[str | None, option("KIND", "Only this kind of units.")] = None,
+    kind: Kind = None,
     incidents: Annotated[
         int | None,
         whole_option(
@@ -32,10 +41,9 @@ def report(
     One HTML file that needs no network: what the best dispatch changes, a map, each unit's work, and whether the gain
     survives if the city is not as described.
     """
-    from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
-    from runcard.cli.terminal import make_console
-    from runcard.output_file import check_output_file, size_in_words
+    from runcard.cli.terminal import make_console, print_written
+    from runcard.output_file import check_output_file
     from runcard.outputs.fit_file import read_fit
     from runcard.outputs.report import write_report
     from runcard.plan.words import city_line
@@ -43,8 +51,7 @@ def report(
 
     check_page_name(output)
     check_output_file(output)
-    given = read_city(city)
-    given = given if kind is None else given.of_kind(kind)
+    given = read_kind(city, kind)
     words = ["runcard", "report", str(city), "-o", str(output)]
     words += [] if kind is None else ["--kind", kind]
     words += [] if incidents is None else ["--incidents", str(incidents)]
@@ -62,8 +69,5 @@ def report(
             options=options,
             steps=shown,
         )
-    console = make_console()
-    console.print(city_line(given), style="bold")
-    console.print(
-        f"Wrote {output} ({size_in_words(output)}): open it in a browser; it needs no network", soft_wrap=True
-    )
+    make_console().print(city_line(given), style="bold")
+    print_written(output, more=": open it in a browser; it needs no network")

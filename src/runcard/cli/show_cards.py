@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from runcard.cli.terminal import make_console, print_care, print_json
-from runcard.output_file import size_in_words
+from runcard.cli.terminal import make_console, print_care, print_json, print_written
 from runcard.outputs.cards.about import depth_cells, depth_headings
 from runcard.outputs.cards.answer import CardAnswer
 from runcard.outputs.cards.book import CardBook
@@ -36,7 +35,7 @@ def print_cards(book: CardBook, tables: Sequence[DepthTable], path: Path) -> Non
         console.print(table.words)
     if not tables:
         console.print("What cards keep of the gain was not measured: --measure does it, and may take minutes.")
-    console.print(f"Wrote {path} ({size_in_words(path)})", soft_wrap=True)
+    print_written(path)
 
 
 def print_card_answer(answer: CardAnswer, *, as_json: bool) -> None:

@@ -5,23 +5,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from runcard.assess.assessment import Assessment
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import PolicyChoice
-from runcard.assess.tables import fewer_words, period_table, policy_cell, policy_table, standard_table, why_table
-from runcard.city.model import LATE
-from runcard.cli.terminal import make_console
-from runcard.outputs.weights import minutes_saved, more_late, weight_of
-from runcard.plan.words import (
-    certainty,
-    city_line,
-    decimals_for,
-    in_decimals,
-    incidents_a_day,
-    kind_line,
-    objective_words,
-    outward,
+from runcard.assess.tables import (
+    arrival_table,
+    fewer_words,
+    optimum_lines,
+    period_table,
+    policy_table,
+    rule_table,
+    standard_table,
+    station_table,
+    why_table,
 )
-from runcard.table import BEST, Cell, Row, Table, visible
-
-EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
+from runcard.cli.terminal import make_console
+from runcard.outputs.weights import weight_of, weight_table
+from runcard.plan.words import certainty, city_line, incidents_a_day, kind_line
 
 
 def print_files(choices: Iterable[PolicyChoice]) -> None:
@@ -104,94 +101,3 @@ def _print_arrivals(
     else:
         make_console().print(f"Minutes until the first and the last {truck} are there:", style="bold")
         make_console().print(arrival_table(fleets, names, heading))
-
-
-def arrival_table(fleets: Sequence[FleetOutcome], names: Sequence[str], heading: str = "policy") -> Table:
-    """The mean and the 90th percentile of the first and the last arrival; the best of each column stands out."""
-    numbers = [
-        (
-            of.evaluation.mean_response_minutes or 0.0,
-            of.evaluation.p90_minutes["first"],
-            of.evaluation.last_minutes or 0.0,
-            of.evaluation.p90_minutes["last"],
-        )
-        for of in fleets
-    ]
-    best = [min(column) for column in zip(*numbers, strict=True)]
-    rows: list[Row] = []
-    for name, minutes in zip(names, numbers, strict=True):
-        cells = zip(minutes, best, strict=True)
-        rows.append([name, *(Cell(f"{mean:.2f}", BEST if mean == least else "") for mean, least in cells)])
-    return Table([heading, "first\nmean", "first\n90 %", "last\nmean", "last\n90 %"], rows)
-
-
-def optimum_lines(found: Assessment) -> list[str]:
-    """What the lower bound of the optimal policy proves, and how much each policy is above the best at most."""
-    objective, of_standards = found.city.objective, not found.city.plain
-    limit = f"{EVERY_POLICY} can be late less often than the lower end of optimal's interval."
-    if of_standards:
-        limit = f"{EVERY_POLICY} can miss fewer standards than the lower end of optimal's interval."
-    if objective != LATE:
-        limit = (
-            f"{EVERY_POLICY} can bring {objective_words(objective)} below the lower end of optimal's interval of it."
-        )
-    gaps = [(outcome, found.gap_to_optimum(outcome)) for outcome in found if not outcome.optimum]
-    words = [f"{outcome.name} {100.0 * gap:.2f} %" for outcome, gap in gaps if gap is not None]
-    what = "Late more often than" if objective == LATE and not of_standards else "Above"
-    return [limit, f"{what} the best possible, at most: {', '.join(words)}." if words else ""]
-
-
-def rule_table(found: Assessment) -> Table:
-    """The late fraction of each policy for the incidents of each rule."""
-    fleets = found.fleets
-    decimals = decimals_for(100.0 * late for fleet in fleets for late in fleet.late_by_rule.values())
-    rows: list[Row] = [
-        [
-            policy_cell(outcome.name, converged=not outcome.failed),
-            *(in_decimals(100.0 * late, decimals) for late in fleet.late_by_rule.values()),
-        ]
-        for outcome, fleet in zip(found, fleets, strict=True)
-    ]
-    return Table(["policy", *(rule.replace(" in ", "\nin ") for rule in fleets[0].late_by_rule)], rows)
-
-
-def station_table(found: Assessment) -> Table:
-    """The share of all trucks sent that comes from each station, and how busy its trucks are, for every policy."""
-    evaluations = [fleet.evaluation for fleet in found.fleets]
-    rows = [
-        [
-            station.station_id,
-            str(station.trucks),
-            *(f"{100.0 * of.dispatch_share[i]:6.2f}  {100.0 * of.busy_fractions[i]:6.2f}" for of in evaluations),
-        ]
-        for i, station in enumerate(found.city.stations)
-    ]
-    rows.append(["outside", "", *(f"{100.0 * of.outside_share:6.2f}  {'':6}" for of in evaluations)])
-    headings = ["station", "trucks", *(f"{visible(name)}\nsent %  busy %" for name in found.names)]
-    return Table(headings, rows, has_foot=True)
-
-
-def weight_table(found: Assessment) -> Table:
-    """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
-    decimals = decimals_for(100.0 * outcome.missed.value for outcome in found)
-    finer = decimals_for((100.0 * more_late(found, outcome) for outcome in found.outcomes[1:]), significant=2)
-    sure = certainty(found.proven)
-    columns = ("late\n%", f"{sure}\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
-    if not found.city.plain:
-        columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
-    rows: list[Row] = []
-    for outcome in found:
-        more, saved = 100.0 * more_late(found, outcome), minutes_saved(found, outcome)
-        first = outcome is found.first
-        rows.append(
-            (
-                policy_cell(f"{weight_of(outcome):g}", converged=not outcome.failed),
-                in_decimals(100.0 * outcome.missed.value, decimals),
-                outward(outcome.missed.low, outcome.missed.high, decimals + 1),
-                f"{outcome.first_minutes:.3f}",
-                "" if first else f"{round(more, finer) + 0.0:.{finer}f}",
-                "" if first else f"{round(saved, 3) + 0.0:.3f}",
-                f"{outcome.seconds:.3f}",
-            )
-        )
-    return Table(["weight", *columns], rows)

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from runcard.cli.parameters import (
+    Address,
     AsJson,
+    Backend,
     CityFolder,
     Horizon,
     Seed,
@@ -23,6 +26,7 @@ from runcard.errors import NotConvergedError
 
 if TYPE_CHECKING:
     from runcard.assess.policy_choice import PolicyChoice
+    from runcard.assess.workers import Workers
     from runcard.city.model import City
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.result import Simulation
@@ -72,8 +76,7 @@ def simulate(
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_simulation
-    from runcard.cli.terminal import make_console, print_care, print_json
-    from runcard.output_file import size_in_words
+    from runcard.cli.terminal import print_care, print_json, print_written
     from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.simulate import document_of, hour_gains
     from runcard.policy.solve_options import SolveOptions
@@ -93,8 +96,7 @@ def simulate(
         print_simulation(given, found)
         print_periods(given, [found], choices)
         print_files(choices)
-        if records is not None:
-            make_console().print(f"Wrote {records} ({size_in_words(records)})", soft_wrap=True)
+        print_written(records)
     _check_precise(given, [found])
 
 
@@ -112,16 +114,19 @@ def stress(
     tolerance: Tolerance = 1e-9,
     horizon_busy_times: Horizon = None,
     threads: Threads = None,
+    backend: Backend = "threads",
+    address: Address = None,
 ) -> None:
     """Simulate policies in every scenario: does the gain survive?"""
     from runcard.assess.plans import default_policies
     from runcard.assess.policy_choice import policy_choices
+    from runcard.assess.workers import Workers
     from runcard.city.files import read_city
     from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_stress
     from runcard.cli.terminal import print_care, print_json
     from runcard.outputs.fit_file import fit_faults, read_fit
-    from runcard.outputs.simulate import Stress
+    from runcard.outputs.simulate import stress_document
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario, possible_scenarios
     from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
@@ -139,13 +144,13 @@ def stress(
         built_in, not_possible = possible_scenarios(given, every)
         asked_for = [*built_in, *asked_for]
     choices = policy_choices(default_policies(given), options) if choices is None else choices
-    found = _simulated(given, choices, asked_for, options, incidents, precision, seed)
-    stressed = Stress(given, tuple(found), tuple(not_possible))
+    workers = Workers(backend=backend, address=address)
+    found = _simulated(given, choices, asked_for, options, incidents, precision, seed, workers=workers)
     if as_json:
-        print_json(stressed.document())
+        print_json(stress_document(given, found, not_possible))
     else:
         print_care(fit_faults(read_fit(city)))
-        print_stress(stressed)
+        print_stress(given, found, not_possible)
         print_periods(given, found, choices)
         print_files(choices)
     _check_precise(given, found)
@@ -160,34 +165,41 @@ def _simulated(
     precision: float | None,
     seed: int,
     records: Path | None = None,
+    workers: "Workers | None" = None,
 ) -> "list[Simulation]":
     """What policies do in each scenario; `records` is a file for the records of all incidents."""
     from runcard.assess.plans import plans_for
+    from runcard.assess.workers import HERE
     from runcard.cli.progress import ShownSteps
     from runcard.outputs.records import RecordFile
     from runcard.simulate.engine import prepare_policies, simulate_plans
 
-    found: list[Simulation] = []
+    workers, times = workers or HERE, len(scenarios)
     with ShownSteps(city.objective) as report, RecordFile(records, city) if records else nullcontext() as file:
-        watched, times = replace(options, progress=report.bounds), len(scenarios)
+        watched = replace(options, progress=report.bounds)
         plans = list(plans_for(city, choices, watched, report).values())
         for kind in city.kinds:
             fleets = [plan.fleet(kind) for plan in plans]
             prepare_policies(
                 city, fleets, incidents=incidents, precision=precision, times=times, begin=report.begin, kind=kind
             )
-        for number, scenario in enumerate(scenarios, start=1):
-            report.begin(scenario.name if times == 1 else f"{scenario.name}, {number} of {times}")
-            how: dict[str, Any] = {
-                "incidents": incidents,
-                "precision": precision,
-                "seed": seed,
-                "names": [choice.label for choice in choices],
-                "threads": options.threads,
-                "progress": report.simulated,
-                "keep_records": None if file is None else file.keeper(scenario.name),
-            }
-            found.append(simulate_plans(city, plans, scenario, **how))
+        work = partial(
+            simulate_plans,
+            city,
+            plans,
+            incidents=incidents,
+            precision=precision,
+            seed=seed,
+            names=[choice.label for choice in choices],
+            threads=options.threads if workers.here else 1,
+            progress=report.simulated if workers.here else None,
+            keep_records=None if file is None else file.keeper(scenarios[0].name),
+        )
+
+        def begin(number: int) -> None:
+            report.begin(scenarios[number].name + ("" if times == 1 else f", {number + 1} of {times}"))
+
+        found = workers.each(work, scenarios, begin)
         report.begin("writing the records")
     return found
 

@@ -1,7 +1,6 @@
 """`runcard site`: where one more unit should stand."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,12 +8,14 @@ import typer
 from runcard.cli.parameters import (
     AsJson,
     CityFolder,
+    OfWeek,
+    Page,
     Seed,
     Threads,
     Tolerance,
+    ToSimulate,
     check_page_name,
     option,
-    path_option,
     whole_option,
 )
 
@@ -28,14 +29,9 @@ def site(
         bool, typer.Option("--anywhere", help="Rank all nodes of the roads, not only the stations.")
     ] = False,
     top: Annotated[int, whole_option("The places to show.", least=1, most=1000)] = 10,
-    output: Annotated[Path | None, path_option("FILE", "Write a page with the map: .html.", "--output", "-o")] = None,
-    period: Annotated[
-        str | None, option("PERIOD", "The period of the week, where the city has periods; if left out, the mean rates.")
-    ] = None,
-    incidents: Annotated[
-        int | None,
-        whole_option("Simulate so many incidents, also where it could be calculated.", least=1000, most=10**8),
-    ] = None,
+    output: Page = None,
+    period: OfWeek = None,
+    incidents: ToSimulate = None,
     seed: Seed = 1,
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,
@@ -49,8 +45,8 @@ def site(
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_one_more import print_one_more
-    from runcard.cli.terminal import make_console, print_json
-    from runcard.output_file import check_output_file, size_in_words, write_whole
+    from runcard.cli.terminal import print_json, print_written
+    from runcard.output_file import check_output_file, write_whole
     from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.whatif.one_more import rank_one_more
     from runcard.outputs.whatif.one_more_page import one_more_page
@@ -80,5 +76,4 @@ def site(
         print_json(found.document())
         return
     print_one_more(found)
-    if output is not None:
-        make_console().print(f"Wrote {output} ({size_in_words(output)})", soft_wrap=True)
+    print_written(output)

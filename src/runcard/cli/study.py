@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from runcard.cli.parameters import Seed, option, path_option, whole_option
+from runcard.cli.parameters import Address, Seed, option, path_option, whole_option
 
 if TYPE_CHECKING:
     from runcard.study.tasks import Task
@@ -30,7 +30,7 @@ def study(
     ] = None,
     seed: Seed = 1,
     backend: Annotated[str, option("NAME", "Where workers run: loky (this machine) or dask (a cluster).")] = "loky",
-    address: Annotated[str | None, option("ADDRESS", "The Dask scheduler, such as tcp://10.0.0.1:8786.")] = None,
+    address: Address = None,
     list_names: Annotated[bool, typer.Option("--list", help="List the experiments and findings, and stop.")] = False,
 ) -> None:
     """Run the paper's numerical study, and write a report.

@@ -6,6 +6,7 @@ in them is shown, as \\x1b, and not sent: it could move the cursor, change the t
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -39,6 +40,15 @@ def print_care(faults: Sequence[str]) -> None:
 
     if line := care_line(faults):
         make_console().print(line, soft_wrap=True)
+
+
+def print_written(*paths: Path | None, more: str = "") -> None:
+    """Print which files and folders were written, those that there are, and of files how large they are."""
+    from runcard.output_file import size_in_words
+
+    for path in filter(None, paths):
+        size = f" ({size_in_words(path)})" if path.is_file() else ""
+        make_console().print(f"Wrote {path}{size}{more}", soft_wrap=True)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

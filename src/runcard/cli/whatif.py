@@ -10,13 +10,15 @@ import typer
 from runcard.cli.parameters import (
     AsJson,
     CityFolder,
+    OfWeek,
+    Page,
     Seed,
     Threads,
     Tolerance,
+    ToSimulate,
     check_page_name,
     option,
     path_option,
-    whole_option,
 )
 from runcard.cli.site import site
 from runcard.errors import InputError, NotConvergedError
@@ -42,7 +44,7 @@ def whatif(
     one_more: Annotated[str | None, typer.Option(hidden=True, help=OF_SITE)] = None,
     anywhere: Annotated[bool, typer.Option("--anywhere", hidden=True, help=OF_SITE)] = False,
     top: Annotated[int | None, typer.Option(hidden=True, min=1, max=1000, help=OF_SITE)] = None,
-    output: Annotated[Path | None, path_option("FILE", "Write a page with the map: .html.", "--output", "-o")] = None,
+    output: Page = None,
     write_city: Annotated[Path | None, path_option("DIR", "Write the changed city to this new folder.")] = None,
     policy: Annotated[
         str | None,
@@ -52,13 +54,8 @@ def whatif(
             "or one-step-neighbourhoods where units are often busy.",
         ),
     ] = None,
-    period: Annotated[
-        str | None, option("PERIOD", "The period of the week, where the city has periods; if left out, the mean rates.")
-    ] = None,
-    incidents: Annotated[
-        int | None,
-        whole_option("Simulate so many incidents, also where it could be calculated.", least=1000, most=10**8),
-    ] = None,
+    period: OfWeek = None,
+    incidents: ToSimulate = None,
     seed: Seed = 1,
     as_json: AsJson = False,
     tolerance: Tolerance = 1e-9,
@@ -72,8 +69,8 @@ def whatif(
     from runcard.city import files
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_whatif import print_effect
-    from runcard.cli.terminal import make_console, print_json
-    from runcard.output_file import check_output_file, size_in_words, write_whole
+    from runcard.cli.terminal import print_json, print_written
+    from runcard.output_file import check_output_file, write_whole
     from runcard.outputs.fit_file import changed_faults, fit_faults, read_fit
     from runcard.outputs.whatif.changes import apply_changes, read_changes
     from runcard.outputs.whatif.effect import find_effect
@@ -125,9 +122,6 @@ def whatif(
         print_json(found.document())
     else:
         print_effect(found)
-        for path in (output, write_city):
-            if path is not None:
-                size = f" ({size_in_words(path)})" if path.is_file() else ""
-                make_console().print(f"Wrote {path}{size}", soft_wrap=True)
+        print_written(output, write_city)
     if found.failed:
         raise NotConvergedError(f"{given.name}: not converged: {', '.join(found.failed)}; the intervals still hold")

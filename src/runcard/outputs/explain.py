@@ -17,9 +17,10 @@ from runcard.city.model import LATE, Objective, Standard
 from runcard.mdp.problem import is_standard
 from runcard.plan.answer import Answer, KnownMinutes, unit_prices
 from runcard.plan.fleet import KindDecision
-from runcard.plan.words import class_words, in_decimals, percent, team_words
+from runcard.plan.words import class_words, decimals_for, in_decimals, percent, team_words
 from runcard.policy.base import Decision, Option
 from runcard.policy.options import first_in_order, idle_teams, option_of
+from runcard.table import Table
 
 MOST_EQUALLY_GOOD: Final = 32
 AnyOption = TypeVar("AnyOption", bound=Option)
@@ -223,3 +224,30 @@ def headline_of(answer: Answer, kinds: Sequence[Explanation]) -> str:
     of_type = f" ({answer.type})" if answer.type else ""
     teams = [f"{team_words(kind.decision.team)} ({kind.kind})" for kind in kinds]
     return f"Send {', '.join(teams[:-1])} and {teams[-1]} to {answer.node_id}{of_type}."
+
+
+def decision_table(explanation: Explanation) -> Table:
+    """The team that goes, then the alternatives, with what counts now, price and their sum; P(late now) always."""
+    minimise, options = explanation.objective.minimise, [explanation.decision, *explanation.decision.alternatives]
+    several = len(explanation.decision.team) > 1
+    if minimise == "late":
+        now = "missed\nnow, %" if explanation.counts == "standards" else "late now\n%"
+        times, headings = 100.0, [now, "price\n%", "sum\n%"]
+    elif minimise == "minutes":
+        times, headings = 1.0, ["minutes\nnow", "price\nmin", "sum\nmin", "late now\n%"]
+    else:
+        times, headings = 1.0, ["P(late)\nnow", "minutes\nnow", "price", "sum"]
+    decimals, rows = decimals_for(times * option.total for option in options), []
+    for option in options:
+        cells = [in_decimals(times * number, decimals) for number in (option.p_late, option.price, option.total)]
+        if option.minutes is not None:
+            cells.insert(1, f"{option.minutes:.3f}")
+        if minimise == "minutes":
+            cells = [*cells[1:], f"{100.0 * option.p_late:.3f}"]
+        if option.team in explanation.arrivals:
+            known = explanation.arrivals[option.team]
+            cells += [f"{minutes:.1f}" for minutes in (known if several else known[:2])]
+        rows.append([", ".join(option.team), *cells])
+    if explanation.arrivals:
+        headings += ["first\nmean min", "90 % in\nmin", "last\nmean min", "90 % in\nmin"][: 4 if several else 2]
+    return Table(["team", *headings], rows, strong=[0])

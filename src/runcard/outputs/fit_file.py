@@ -5,16 +5,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.city import City
+from runcard import output_file
+from runcard.city import City, files
+from runcard.city.files import refuse_occupied
 from runcard.plan.words import counted
 
 FIT_FILE: Final = "fit.json"
+PAGE_FILE: Final = "fit.html"
+REJECTED_FILE: Final = "rejected.csv"
 AGREEMENT: Final = "Does it agree with the log?"
 """The heading below which a view names the faults of a fit."""
 CARE: Final = "Read the numbers with care: the city was fitted to a log, and the fit is bad in"
 CHANGES: Final = " changes, and its work is off"
 WORK: Final = ("unit", "responses_per_day", "predicted_responses_per_day")
 FAULTS: Final = "The numbers of this city come from a log of the department. The fit is bad in these ways:"
+
+
+def write_fit(
+    folder: Path, city: City, document: Mapping[str, Any], page: str, rejected: str, *, overwrite: bool
+) -> None:
+    """Write a fitted city, its numbers, the page and the rejected rows, each file whole."""
+    if folder.is_dir():
+        refuse_occupied(folder, overwrite=overwrite)
+    for name in (FIT_FILE, PAGE_FILE, REJECTED_FILE):  # first: a kill must not leave those of the city before
+        (folder / name).unlink(missing_ok=True)
+    files.write_city(city, folder, overwrite=overwrite)
+    output_file.write_whole(folder / FIT_FILE, (json.dumps(document, indent=1) + "\n").encode())
+    output_file.write_whole(folder / PAGE_FILE, page.encode())
+    output_file.write_whole(folder / REJECTED_FILE, rejected.encode())
 
 
 def read_fit(folder: Path) -> dict[str, Any] | None:

@@ -11,10 +11,11 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City, DemandPoint, Standard
 from runcard.errors import InputError
 from runcard.plan.ground import Ground
-from runcard.plan.words import expected_one_of
+from runcard.plan.words import counted, decimals_for, expected_one_of, in_decimals, incidents_a_day
 from runcard.response.routes import find_routes
 from runcard.response.table import response_table
 from runcard.response.travel import outside_route
+from runcard.table import Table
 
 
 @dataclass(frozen=True)
@@ -157,3 +158,43 @@ def _names(city: City, going: Sequence[int]) -> list[str]:
     homes = [city.stations[i].station_id for i in going]
     units = [city.units_at[home][homes[:n].count(home)].unit_id for n, home in enumerate(homes)]
     return units if city.has_roster else homes
+
+
+def class_line(one: ClassLateness) -> str:
+    """An incident class in one line."""
+    name = f"{one.name}, " if one.name else ""
+    if one.kind:
+        rules = "; ".join(standard.rule for standard in one.standards)
+        what = f"{name}{one.type}, " if one.type else name
+        return f"{what}{counted(one.trucks, one.kind)}, {rules}, {incidents_a_day(one.incidents_per_day)}"
+    in_time = "" if one.arrivals == 1 else f", {one.arrivals} of them in time"
+    return (
+        f"{name}{counted(one.trucks, 'truck')}{in_time}, target {one.target_minutes:g} min, "
+        f"{incidents_a_day(one.incidents_per_day)}"
+    )
+
+
+def lateness_table(lateness: ClassLateness, *, top: int | None = None) -> Table:
+    """The teams of an incident class with P(late), best first; only the first `top` if given."""
+    several = lateness.trucks > 1
+    headings = ["team", "late\n%", "first\nmean min", "90 % in\nmin"]
+    headings += ["last\nmean min", "90 % in\nmin"] if several else []
+    if lateness.standards:
+        headings[1] = "missed\nin all, %"
+        headings[2:2] = [standard.rule.replace(" in ", "\nin ") + ", %" for standard in lateness.standards]
+    if any(team.shared_links is not None for team in lateness.teams):
+        headings.append("shared\nlinks")
+    decimals = decimals_for((100.0 * team.p_late for team in lateness.teams), significant=2)
+    rows = [
+        (
+            ", ".join(team.team),
+            in_decimals(100.0 * team.p_late, decimals),
+            *(in_decimals(100.0 * missed, decimals) for missed in team.missed),
+            f"{team.mean_minutes:.3f}",
+            f"{team.first_p90_minutes:.2f}",
+            *([f"{team.last_minutes:.3f}", f"{team.last_p90_minutes:.2f}"] if several else []),
+            "" if team.shared_links is None else str(team.shared_links),
+        )[: len(headings)]
+        for team in lateness.teams[:top]
+    ]
+    return Table(headings, rows)

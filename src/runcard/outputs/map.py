@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from runcard.assess.policy_choice import best_policy, exact_work, worse_note
+from runcard.assess.auto import CLOSEST
+from runcard.assess.plans import plans_for
+from runcard.assess.policy_choice import best_policy, exact_work, policy_choices, worse_note
 from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import Steps
 from runcard.city.model import City
+from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
+from runcard.output_file import size_in_words
 from runcard.outputs.areas import borders, box_around, free_spot, territories
 from runcard.outputs.panels import NOBODY, Drawing, Panel, area_colours, drawing_of, panels_of
 from runcard.page.picture import INK, STYLE, check_picture_file, write_picture
-from runcard.plan.words import article, misses
+from runcard.plan.words import article, expected_one_of, misses
 from runcard.policy.base import Policy
+from runcard.policy.solve import evaluate
 from runcard.policy.solve_options import SolveOptions
 
 if TYPE_CHECKING:
@@ -44,10 +49,51 @@ EXACT_WORK: Final = 2e11
 unless somebody asks for it."""
 
 
-def policies_to_draw(city: City, asked: Sequence[str]) -> tuple[list[str], bool]:
-    """The policies of a map, chosen if none is asked for, and whether the city is small enough to evaluate them."""
-    exact = exact_work(city) <= EXACT_WORK
-    return list(asked) or ["closest-first", best_policy(city, exact=exact)], exact
+def draw_maps(
+    city: City,
+    path: Path,
+    options: SolveOptions,
+    steps: Steps,
+    *,
+    named: Sequence[str] | None = None,
+    incident_type: str | None = None,
+) -> list[str]:
+    """The maps of every kind of a city, drawn to files, and what is to be said of each; of a type, if one is asked for.
+
+    Where no policy is named, closest-first is drawn beside the best one that the size allows.
+    """
+    lines = []
+    for kind in city.kinds:
+        seen, file = city.of_kind(kind), path_of_kind(path, kind, len(city.kinds))
+        if incident_type is not None and incident_type not in {standard.type for standard in seen.standards}:
+            continue  # such incidents do not need this kind
+        exact, note = exact_work(seen) <= EXACT_WORK, ""
+        names = named or [CLOSEST, best_policy(seen, exact=exact)]
+        if named is None and not exact:
+            shown, note = compared_policies(seen, names, options, steps)
+        else:
+            plans = plans_for(seen, policy_choices(names, options), options, steps, arrivals=exact)
+            shown = [plan.fleets[0].policy for plan in plans.values()]
+        steps.begin("evaluating the policies")
+        results = [evaluate(policy, threads=options.threads) if exact else None for policy in shown]
+        steps.begin("drawing the map")
+        draw_map(seen, shown, file, results=results, incident_type=incident_type)
+        of_kind = city.said(kind)
+        if named is None and not exact:
+            lines.append(
+                f"{f'{of_kind}: to' if of_kind else 'To'} solve so many states exactly takes long, so "
+                f"{shown[-1].name} is drawn instead of optimal; --policies closest-first,optimal solves them all the "
+                "same, if they fit in memory."
+            )
+        if note:
+            lines.append(f"{of_kind}: {note}" if of_kind else note)
+        drawn = " and ".join(policy.name for policy in shown)
+        lines.append(f"Wrote {file} ({size_in_words(file)}): {drawn}")
+    if not lines:
+        none = "it has no incident types"
+        types = expected_one_of("type of incident", city.types, str(incident_type)) if city.types else none
+        raise InputError(f"{city.name}: {types}")
+    return lines
 
 
 def compared_policies(

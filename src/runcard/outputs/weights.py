@@ -14,15 +14,18 @@ from runcard.assess.exact import fleet_outcome
 from runcard.assess.outcome import FleetOutcome, Outcome
 from runcard.assess.policy_choice import names_file
 from runcard.assess.steps import NO_STEPS, Steps, city_problem
+from runcard.assess.tables import policy_cell
 from runcard.city.conditions import MAX_WEIGHT
 from runcard.city.model import LATE, City, Objective
 from runcard.city.periods import ALWAYS
 from runcard.errors import InputError
 from runcard.mdp.memory import check_states
 from runcard.mdp.objective import with_objective
+from runcard.plan.words import certainty, decimals_for, in_decimals, outward
 from runcard.policy.solve import policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels
+from runcard.table import Row, Table
 
 
 def weight_of(outcome: Outcome) -> float:
@@ -105,3 +108,29 @@ def compare_weights(
             fleet = fleet_outcome(seen, problem, policy, options, name=words, solve_seconds=seconds, steps=steps)
             outcomes[name].append(Outcome(name=name, city=seen, periods={ALWAYS.name: {fleet.kind: fleet}}))
     return {name: Assessment(city=city, outcomes=tuple(own)) for name, own in outcomes.items()}
+
+
+def weight_table(found: Assessment) -> Table:
+    """The weights of one policy, with what each costs in late fraction and saves in minutes against weight 0."""
+    decimals = decimals_for(100.0 * outcome.missed.value for outcome in found)
+    finer = decimals_for((100.0 * more_late(found, outcome) for outcome in found.outcomes[1:]), significant=2)
+    sure = certainty(found.proven)
+    columns = ("late\n%", f"{sure}\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
+    if not found.city.plain:
+        columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
+    rows: list[Row] = []
+    for outcome in found:
+        more, saved = 100.0 * more_late(found, outcome), minutes_saved(found, outcome)
+        first = outcome is found.first
+        rows.append(
+            (
+                policy_cell(f"{weight_of(outcome):g}", converged=not outcome.failed),
+                in_decimals(100.0 * outcome.missed.value, decimals),
+                outward(outcome.missed.low, outcome.missed.high, decimals + 1),
+                f"{outcome.first_minutes:.3f}",
+                "" if first else f"{round(more, finer) + 0.0:.{finer}f}",
+                "" if first else f"{round(saved, 3) + 0.0:.3f}",
+                f"{outcome.seconds:.3f}",
+            )
+        )
+    return Table(["weight", *columns], rows)

@@ -6,36 +6,22 @@ computes does not depend on who does it. Tasks that measure seconds run last, on
 that cannot be done does not stop the others.
 """
 
-import importlib.metadata
 import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from importlib.metadata import version
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
-from runcard.errors import InputError, MissingExtraError, RuncardError
-from runcard.plan.words import counted, first_line
+from runcard.assess.workers import DASK, WORKER_SECONDS, check_backend, connected, workers_stopped
+from runcard.errors import RuncardError
+from runcard.plan.words import counted
 from runcard.study.store import StudyFolder
 from runcard.study.tasks import Row, Task, run_task
 
-BACKENDS: Final = ("loky", "dask")
-CONNECT_SECONDS: Final = 10
+LOKY: Final = "loky"
 SETTLE_SECONDS: Final = 0.3
-WORKER_SECONDS: Final = 60
-"""How long a cluster may take until it has a worker."""
-
-
-def check_engine(backend: str, address: str | None) -> None:
-    """Raise an InputError if there is no such engine."""
-    if backend not in BACKENDS:
-        raise InputError(f"expected a backend, one of {', '.join(BACKENDS)}; got {backend!r}")
-    if backend == "loky" and address is not None:
-        raise InputError(f"expected an address only with --backend dask, got {address!r} with {backend}")
-    if backend == "dask" and address is None:
-        raise InputError("expected the --address of a Dask scheduler, such as tcp://10.0.0.1:8786, with --backend dask")
 
 
 def run_tasks(
@@ -76,21 +62,20 @@ def _run_shared(
     """Each task with its rows, in any order."""
     from joblib import Parallel, delayed, parallel_config
 
-    check_engine(backend, address)
+    check_backend(backend, address, here=LOKY)
     with ExitStack() as engine:
-        if backend == "loky":
-            engine.enter_context(parallel_config(backend="loky", n_jobs=jobs))
+        if backend == LOKY:
+            engine.enter_context(parallel_config(backend=LOKY, n_jobs=jobs))
             engine.enter_context(_quietly())
         else:
-            _check_workers(engine.enter_context(closing(_client(address))))
-            engine.enter_context(parallel_config(backend="dask", wait_for_workers_timeout=WORKER_SECONDS))
+            engine.enter_context(connected(address))
+            engine.enter_context(parallel_config(backend=DASK, wait_for_workers_timeout=WORKER_SECONDS))
         calls = [delayed(_with_task)(task) for task in tasks]
         found = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")(calls)
         try:
             yield from found
         except Exception as error:
-            # Both engines have many errors for this, some of several lines, and none in common.
-            raise RuncardError(f"the workers stopped: {type(error).__name__}: {first_line(error)}") from error
+            raise workers_stopped(error) from error
 
 
 @contextmanager
@@ -112,36 +97,3 @@ def _quietly() -> Iterator[None]:
             raise
         finally:
             threading.excepthook = hook
-
-
-def _check_workers(client: Any) -> None:
-    """Raise an error if a worker of a cluster has no runcard, or another version of it."""
-    wanted = version("runcard")
-    try:
-        client.wait_for_workers(1, timeout=WORKER_SECONDS)
-    except TimeoutError as error:
-        raise RuncardError(f"the cluster had no worker within {WORKER_SECONDS} s: expected one at least") from error
-    try:
-        found = client.run(importlib.metadata.version, "runcard")
-    except Exception as error:
-        raise RuncardError(f"a worker of the cluster has no runcard: {first_line(error)}") from error
-    for address, other in found.items():
-        if other != wanted:
-            raise RuncardError(f"the worker at {address} has runcard {other}: expected {wanted}, as here")
-
-
-def _client(address: str | None) -> Any:
-    """A connection to the scheduler of a Dask cluster."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise MissingExtraError("--backend dask", "distributed", "cluster") from error
-    try:
-        make_client: Any = Client  # not typed
-        return make_client(address, timeout=CONNECT_SECONDS)
-    except ValueError as error:
-        raise InputError(
-            f"expected the address of a Dask scheduler, such as tcp://10.0.0.1:8786, got {address!r}: {error}"
-        ) from error
-    except OSError as error:
-        raise RuncardError(f"no Dask scheduler answers at {address}") from error

@@ -7,8 +7,9 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from runcard.assess.workers import check_backend
 from runcard.errors import InputError, MissingExtraError
-from runcard.study.engine import check_engine, run_tasks
+from runcard.study.engine import LOKY, run_tasks
 from runcard.study.experiment import Experiment, experiment_named, experiments
 from runcard.study.findings import FINDINGS
 from runcard.study.report import write_study_report
@@ -29,7 +30,7 @@ def chosen_work(names: Sequence[str], backend: str) -> tuple[list[Experiment], l
             raise InputError(f"expected a finding from {FINDING}1 to {FINDING}{len(FINDINGS)}, got {name!r}")
     numbers = [number for name in names for number in findings.get(name, ())]
     chosen = [experiment_named(name) for name in names if name not in findings]
-    if numbers and backend != "loky":
+    if numbers and backend != LOKY:
         raise InputError(f"findings run on this machine: expected no --backend for them, got {backend!r}")
     return chosen if names else list(experiments()), numbers
 
@@ -39,7 +40,7 @@ def run_study(
     address: str | None, watch: Watch,
 ) -> tuple[Path, list[ExperimentResult], float]:  # fmt: skip
     """Run experiments: the report, their results, and the seconds; an error before any work if something is missing."""
-    check_engine(backend, address)
+    check_backend(backend, address, here=LOKY)
     connect().close()
     if find_spec("matplotlib") is None:
         raise MissingExtraError("runcard study", "matplotlib", "report")

@@ -64,31 +64,27 @@ def write_gmns(folder: Path, graph: nx.MultiDiGraph, *, kilometres: bool) -> Pat
     return folder
 
 
-def test_a_live_graph_is_read() -> None:
-    """A graph in memory needs no file."""
-    graph = street_grid()
+def saved(folder: Path, graph: nx.MultiDiGraph, ending: str) -> Path:
+    """The file or folder of a graph in a format."""
+    path = folder / f"town.{ending}"
+    if ending == "graphml":
+        osmnx.save_graphml(graph, path)
+    elif ending == "gpkg":
+        osmnx.save_graph_geopackage(graph, path, directed=True)
+    else:
+        write_gmns(path, graph, kilometres=ending == "kilometres")
+    return path
+
+
+@pytest.mark.parametrize("ending", ["graphml", "gpkg", "kilometres", "miles"])
+def test_every_format_is_read(tmp_path: Path, ending: str) -> None:
+    """What OSMnx saves, and GMNS: in kilometres without a config.csv, else in its units; undirected links both ways.
+
+    A graph in memory needs no file.
+    """
+    graph = street_grid(seed=len(ending))
     assert_same(roads_from_graph(graph), graph)
-
-
-def test_graphml_of_osmnx_is_read(tmp_path: Path) -> None:
-    """What OSMnx saves comes back."""
-    graph = street_grid(seed=1)
-    osmnx.save_graphml(graph, tmp_path / "town.graphml")
-    assert_same(read_roads(tmp_path / "town.graphml"), graph)
-
-
-def test_a_geopackage_of_osmnx_is_read(tmp_path: Path) -> None:
-    """What OSMnx saves as layers comes back."""
-    graph = street_grid(seed=2)
-    osmnx.save_graph_geopackage(graph, tmp_path / "town.gpkg", directed=True)
-    assert_same(read_roads(tmp_path / "town.gpkg"), graph)
-
-
-@pytest.mark.parametrize("kilometres", [True, False])
-def test_gmns_is_read(tmp_path: Path, kilometres: bool) -> None:
-    """Kilometres and km/h without a config.csv, the units of config.csv with one, and undirected links both ways."""
-    graph = street_grid(seed=3)
-    assert_same(read_roads(write_gmns(tmp_path / "gmns", graph, kilometres=kilometres)), graph)
+    assert_same(read_roads(saved(tmp_path, graph, ending)), graph)
 
 
 def test_tables_with_a_mapping_are_read(tmp_path: Path) -> None:

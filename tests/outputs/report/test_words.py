@@ -110,6 +110,13 @@ def test_a_policy_that_is_not_better_is_not_praised(report: Report, gain: Interv
     assert any(words in line for line in summary(with_gain(report, gain)))
 
 
+def test_the_same_policy_twice_needs_no_interval(report: Report) -> None:
+    """Where closest-first takes the place of a worse policy nothing is gained, and no chance is spoken of."""
+    line = next(one for one in summary(with_gain(report, Interval(0.0, 0.0, 0.0))) if "no better than closest" in one)
+    assert "they miss the same" in line
+    assert "% sure" not in line
+
+
 def test_a_gain_that_is_small_is_called_so(report: Report) -> None:
     """Nobody changes how units are sent for a thousandth; a gain of a few per cent is not called little."""
     assert "That is little" in " ".join(summary(with_gain(report, Interval(0.001, 0.0005, 0.0015))))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from runcard.city import City, Objective, demo_city, generate_grid
 from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.solve import solve_optimal
+from runcard.mdp.problem import DispatchProblem
+from runcard.mdp.solve import Solution, solve_optimal
 from runcard.outputs.whatif import one_more
 from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
 from runcard.outputs.whatif.changes import Add
@@ -83,6 +85,19 @@ def test_a_department_is_ranked_as_by_brute_force(seed: int, kind: str) -> None:
     city = random_department(seed)
     found = rank_one_more(city, kind, anywhere=True, top=2)
     check_against_brute_force(found, true_costs(city, kind, anywhere=True))
+
+
+def test_a_place_that_was_not_solved_leaves_the_ranking_unsure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the solver gave up on one of the places before its tolerance, and no bound rules that out, this is said."""
+    city, places = generate_grid(side=3, num_stations=2, load=0.1, seed=2), list[DispatchProblem]()
+
+    def tired(problem: DispatchProblem, **options: Any) -> Solution:
+        places.append(problem)
+        return replace(solve_optimal(problem, **options), converged=len(places) != 2)
+
+    assert rank_one_more(city, top=2).sure
+    monkeypatch.setattr("runcard.outputs.whatif.one_more_exact.solve_optimal", tired)
+    assert not rank_one_more(city, top=2).sure
 
 
 @pytest.mark.parametrize("top", [2, 5])

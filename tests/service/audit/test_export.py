@@ -14,7 +14,6 @@ from runcard.errors import InputError
 from runcard.outputs.cards.cells import plain_text
 from runcard.service.audit.export import COLUMNS, csv_of, export, rows_of
 
-DOCS = Path(__file__).parents[3] / "docs"
 DANGER = '=HYPERLINK("http://example.com")'
 HOSTILE = {"overridden_by": "@cmd", "override_reason": f"late, {DANGER}\r\n;+1"}
 LOG = [
@@ -99,10 +98,3 @@ def test_another_ending_is_refused(tmp_path: Path) -> None:
     """The sentence says which there are."""
     with pytest.raises(InputError, match=r"expected a name that ends in \.csv, \.parquet or \.jsonl"):
         export(LOG, tmp_path / "log.xlsx")
-
-
-def test_every_column_is_documented() -> None:
-    """Each column stands in the reference."""
-    text = (DOCS / "reference" / "audit-log.md").read_text(encoding="utf-8")
-    for column in COLUMNS:
-        assert f"`{column}`" in text, column

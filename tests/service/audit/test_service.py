@@ -14,7 +14,6 @@ from tests.service.conftest import Serve
 
 from runcard.city import City, write_city
 from runcard.cli import main
-from runcard.service.audit import open_audit
 
 
 @contextmanager
@@ -34,24 +33,6 @@ def asked(client: Any) -> dict[str, Any]:
     body = {"area": "n5", "type": types[0], "idle": [one["unit"] for one in units]}
     response = client.post("/v1/decisions", json=body)
     return {"status": response.status_code} | response.json()
-
-
-def test_a_full_disk_is_503_and_the_service_recovers(serve: Serve, tmp_path: Path) -> None:
-    """No answer without its record: refused while the disk is full, given again after, and every given one is there."""
-    path = tmp_path / "audit.db"
-    client = serve(audit=str(path))
-    given = [asked(client) for _ in range(5)]
-    with full_disk(max(one.stat().st_size for one in tmp_path.glob("audit.db*")) + 20_000):
-        tried = [asked(client) for _ in range(30)]
-    given += [one for one in tried if one["status"] == 200]
-    refused = [one for one in tried if one["status"] != 200]
-    assert {one["status"] for one in refused} == {503}
-    assert "could not be written" in refused[-1]["detail"]
-    given += [asked(client) for _ in range(5)]
-    assert {one["status"] for one in given} == {200}
-    log = open_audit(str(path), create=False)
-    assert {one["decision_id"] for one in given} <= {one["decision_id"] for one in log.decisions()}
-    log.close()
 
 
 def test_ready_tells_the_truth_about_a_full_disk(serve: Serve, tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ import resource
 import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -177,38 +175,6 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     log.close()
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_two_processes_write_one_file(tmp_path: Path) -> None:
-    """Both open a new file at once and write under load, and every record of both is there."""
-    code = (
-        "import asyncio, sys\n"
-        "from runcard.service.audit import open_audit\n"
-        "log = open_audit(sys.argv[1])\n"
-        "async def one(name):\n"
-        "    await log.record({'decision_id': name, 'time': '2026-11-16T21:40:03+00:00'})\n"
-        "async def many():\n"
-        "    for turn in range(20):\n"
-        "        await asyncio.gather(*(one(f'{sys.argv[2]}-{turn}-{n}') for n in range(25)))\n"
-        "sys.stdin.readline()\n"
-        "asyncio.run(many())\n"
-        "log.close()\n"
-    )
-    path = str(tmp_path / "audit.db")
-    started = [
-        subprocess.Popen([sys.executable, "-c", code, path, name], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-        for name in "abc"
-    ]
-    for process in started:
-        assert process.stdin is not None
-        process.stdin.write(b"\n")
-        process.stdin.flush()
-    for process in started:
-        _, said = process.communicate(timeout=60)
-        assert process.returncode == 0, said.decode()
-    log = open_audit(path)
-    assert sum(1 for _ in log.decisions()) == 3 * 500
-    log.close()
 
 
 def test_the_file_is_plain_to_read_for_others(tmp_path: Path) -> None:

@@ -94,17 +94,12 @@ def test_the_day_has_as_many_incidents_as_expected(town: City, department: Plan)
 def test_a_week_is_decided_by_its_hours() -> None:
     """Nights have far fewer incidents than days, and the policy of the hour decides."""
     city = with_days(generate_grid(side=3, num_stations=3, load=0.3, seed=1), day=1.5, night=0.05)
-    week = solve(city)
-    events = [event for event in simulated_day(city, _named(week), day=2, seed=1) if event["minutes"] >= 0.0]
+    events = [
+        event for event in simulated_day(city, solve(city).with_roster(), day=2, seed=1) if event["minutes"] >= 0.0
+    ]
     night = [event for event in events if event["minutes"] < 7 * 60 or event["minutes"] >= 22 * 60]
     assert len(events) > 10
     assert len(night) < 0.2 * len(events)
-
-
-def _named(week: Any) -> Any:
-    """The week with units, as the service names them."""
-
-    return week.with_roster()
 
 
 def test_only_what_lasts_into_the_day_is_kept_from_before_it(town: City, department: Plan) -> None:

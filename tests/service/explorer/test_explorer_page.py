@@ -1,4 +1,4 @@
-"""The explorer in a real browser: every main path by mouse, keyboard and touch, in light and dark, and in time."""
+"""The explorer in a real browser: every main path by mouse, keyboard and touch, in light and dark."""
 
 import os
 import threading
@@ -9,12 +9,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from zoneinfo import ZoneInfo
 
 import pytest
 import uvicorn
-from benchmarks.explorer import CLICK_MS, FIRST_MS, click_times, first_time
 from tests.browser import OpenedPage, OpenSite
 from tests.departments import grid_department
 
@@ -60,15 +58,6 @@ def served(settings: ServiceSettings) -> Iterator[str]:
 def site(policy_folder: Path) -> Iterator[str]:
     """A service with two policies of a small department."""
     with served(ServiceSettings(files=(policy_folder / "optimal.policy", policy_folder / "cards.policy"))) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def large_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A service of 400 areas."""
-    path = tmp_path_factory.mktemp("large") / "optimal.policy"
-    save(solve(grid_department(side=20, engines=5, ladders=2)), path)
-    with served(ServiceSettings(files=(path,))) as address:
         yield address
 
 
@@ -407,13 +396,3 @@ def test_text_of_a_city_stays_text(tmp_path: Path, open_site: OpenSite) -> None:
         assert opened.page.evaluate("window.hacked") is None
         assert opened.page.locator("main img").count() == 0
         opened.check()
-
-
-def test_the_page_of_400_areas_is_quick(large_site: str, open_site: OpenSite) -> None:
-    """First drawing and reaction to a press take less than five times what the benchmark allows on a quiet machine."""
-    opened = ready(open_site(large_site))
-    assert opened.page.locator(".rc-area").count() == 400
-    assert first_time(opened.page) < 5.0 * FIRST_MS
-    assert median(click_times(opened.page)) < 5.0 * CLICK_MS
-    shot(opened, "large")
-    opened.check()

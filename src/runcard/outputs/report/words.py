@@ -130,8 +130,8 @@ def _recommended(report: "Report") -> str:
         response = "the mean response stays the same"
     found = verdict(gain)
     year = per_year(report.solved.fewer(last).value, city)
-    # How sure it is: exact numbers need no interval in a sentence.
-    between = "" if report.solved.exact else f" (95 % sure: {_range(gain)})"
+    # How sure it is: exact numbers, and those of the same policy twice, need no interval in a sentence.
+    between = "" if report.solved.exact or gain.low == gain.high else f" (95 % sure: {_range(gain)})"
     if city.objective.minimise != "late":
         aim = "the shortest mean response" if city.objective.minimise == "minutes" else "missed standards and minutes"
         return (

@@ -6,6 +6,7 @@ from runcard.city.model import LATE
 from runcard.outputs.whatif.places import OneMore, Place
 from runcard.outputs.whatif.words import a_year, rate_words, signed, whole, year_decimals
 from runcard.plan.words import CHANCE_ONLY, article, certainty, counted, decimals_of, misses
+from runcard.table import Cell, Row, Table
 
 MOST_TIES = 5
 
@@ -129,3 +130,36 @@ def see_more(found: OneMore) -> str:
     best, kind = found.places[0], found.kind
     words = ["--add", f"{kind}@{best.place}", *([] if found.period is None else ["--period", found.period])]
     return f"To see {article(kind)} {kind} there in full: runcard whatif CITY {join(words)}"
+
+
+def place_table(found: OneMore) -> Table:
+    """The best places, below them the department as it is."""
+    what = misses(found.city).replace(" ", "\n")
+    headings = [
+        f"one more {found.kind} at",
+        f"{what}\nper 100",
+        "change\na year",
+        "first there\nmin",
+        "s less",
+    ]
+    other = found.city.objective != LATE
+    headings += ["what is\nminimised"] if other else []
+    base = found.base
+    assert base.mean_response_minutes is not None
+    rows: list[Row] = []
+    for place in found.best:
+        assert place.mean_response_minutes is not None
+        between = year_span(found, place)
+        shorter = 60.0 * (base.mean_response_minutes - place.mean_response_minutes)
+        cells: list[str | Cell] = [
+            # Beside the first line of a number that has its interval in a second one.
+            Cell(place_words(found, place), below=[""] if between else []),
+            misses_per_100(found, place),
+            Cell(change_a_year(found, place), below=[between] if between else []),
+            f"{place.mean_response_minutes:.2f}",
+            f"{round(shorter, 1) + 0.0:.1f}",
+        ]
+        rows.append(cells + ([f"{place.cost:.5f}"] if other else []))
+    foot: list[str | Cell] = ["as it is", misses_per_100(found, base), "", f"{base.mean_response_minutes:.2f}", ""]
+    rows.append(foot + ([f"{base.cost:.5f}"] if other else []))
+    return Table(headings, rows, has_foot=True)

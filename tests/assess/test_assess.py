@@ -1,0 +1,64 @@
+"""The one way to ask what plans achieve: exact or simulated, and saying which."""
+
+import pytest
+from tests.departments import grid_department
+from tests.weeks import with_days
+
+import runcard
+from runcard.assess.assessment import Assessment
+from runcard.city import City, generate_grid
+from runcard.errors import InputError
+
+NAMES = ["closest-first", "optimal"]
+GRID = generate_grid(side=3, num_stations=3, load=0.3, seed=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("city", [GRID, grid_department(side=3, engines=3, ladders=2, load=0.3)], ids=["one", "kinds"])
+def test_ways_agree_within_their_intervals(city: City) -> None:
+    """Where states are few, "auto" is exact to the digit; simulated misses, standards and gains hold what is exact."""
+    exact, simulated = runcard.assess(city, NAMES, "exact"), runcard.assess(city, NAMES, "simulate", incidents=40_000)
+    assert runcard.assess(city, NAMES).last.missed == exact.last.missed
+    assert (exact.exact, simulated.exact, simulated.num_incidents) == (True, False, 40_000)
+    for found, expected in zip(simulated, exact, strict=True):
+        assert abs(found.missed.value - expected.missed.value) < 1.5 * found.missed.half
+        assert found.first_minutes == pytest.approx(expected.first_minutes, rel=0.02)
+        for of, known in zip(found.standards, expected.standards, strict=True):
+            assert of.missed is not None
+            assert known.missed is not None
+            assert abs(of.missed.value - known.missed.value) < 1.5 * of.missed.half
+    gain = simulated.gain(simulated.last)
+    assert gain.low - gain.half < exact.improvement(exact.last) < gain.high + gain.half
+
+
+def test_plans_are_simulated_as_policies_of_these_names_are() -> None:
+    """Plans by name and the names of their policies meet the same incidents and have the same numbers."""
+    plans = {name: runcard.solve(GRID, name) for name in NAMES}
+    by_plan, by_name = (runcard.assess(GRID, asked, incidents=2_000, seed=3) for asked in (plans, NAMES))
+    assert [of.missed.value for of in by_plan] == [of.missed.value for of in by_name]
+    assert by_plan.num_incidents == by_name.num_incidents == 2_000
+
+
+def test_what_takes_long_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A city that counts as large is simulated by itself, with as many incidents as take some seconds."""
+    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.auto.MOST_INCIDENTS", 4_000)
+    found = runcard.assess(GRID, ["closest-first"])
+    assert (found.exact, found.num_incidents) == (False, 4_000)
+
+
+def test_a_week_is_simulated_as_time_passes() -> None:
+    """Policies that know the hour meet the rates of each hour, and what is found is the mean of the week."""
+    found: Assessment = runcard.assess(with_days(GRID, 2.0, 0.5), NAMES, "simulate", incidents=2_000)
+    assert list(found.first.periods) == ["always"]
+    assert 0.0 < found.last.missed.value < 1.0
+
+
+def test_ways_that_cannot_be_are_refused() -> None:
+    """Another word, and a number of incidents where every state is evaluated."""
+    with pytest.raises(InputError, match="expected a way to assess"):
+        runcard.assess(GRID, NAMES, "guess")
+    with pytest.raises(InputError, match="expected no number of incidents"):
+        runcard.assess(GRID, NAMES, "exact", incidents=100)
+    with pytest.raises(InputError, match="expected plans by name, or a list of policies, got 'optimal'"):
+        runcard.assess(GRID, "optimal")

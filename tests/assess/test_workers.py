@@ -1,0 +1,104 @@
+"""Assessments whose tasks run on a Dask cluster: the same to the byte, whatever happens to its workers."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.clusters import cluster
+from tests.departments import random_department
+from tests.weeks import with_days
+
+import runcard
+from runcard.assess.assessment import Assessment
+from runcard.assess.workers import Workers
+from runcard.city import write_city
+from runcard.cli import main
+from runcard.errors import InputError
+
+CITY = with_days(random_department(4), 2.0, 0.5)
+
+
+def numbers_of(found: Assessment) -> str:
+    """What an assessment says, but for the seconds that it took."""
+
+    def untimed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: untimed(part) for name, part in value.items() if name != "seconds"}
+        return [untimed(part) for part in value] if isinstance(value, list) else value
+
+    return json.dumps(untimed(found.document()))
+
+
+def doubled(number: int) -> int:
+    """A task."""
+    if number == 7:
+        raise InputError("expected another number than 7")
+    return 2 * number
+
+
+def divided(number: int) -> float:
+    """A task that cannot be done with 0."""
+    return 1.0 / number
+
+
+@pytest.mark.slow
+def test_a_cluster_finds_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """An exact assessment and a stress test of two workers are those of this process, also once one is killed midway;
+    errors of tasks are those that they raise here, and others say that the workers stopped."""
+    folder = tmp_path / "city"
+    write_city(CITY, folder)
+
+    def stressed(*options: str) -> str:
+        scenarios = ["--scenarios", "paper,traffic,breakdowns,redirect", "--incidents", "600"]
+        assert main(["stress", str(folder), *scenarios, "--json", *options]) == 0
+        return capsys.readouterr().out
+
+    exact, alone = runcard.assess(CITY, ["closest-first", "optimal"], "exact"), stressed()
+    with cluster(tmp_path) as (address, processes):
+        workers = Workers(backend="dask", address=address)
+        done: list[int] = []
+
+        def kill_one(number: int) -> None:
+            done.append(number)
+            if len(done) == 2:
+                processes[0].kill()
+
+        assert stressed("--backend", "dask", "--address", address) == alone
+        assert workers.each(doubled, range(5), kill_one) == [0, 2, 4, 6, 8]
+        assert sorted(done) == [0, 1, 2, 3, 4]
+        assert processes[0].wait() != 0
+        found = runcard.assess(CITY, ["closest-first", "optimal"], "exact", workers=workers)
+        assert numbers_of(found) == numbers_of(exact)
+        with pytest.raises(InputError, match="another number than 7"):
+            workers.each(doubled, [1, 7])
+        with pytest.raises(
+            runcard.RuncardError, match="the workers stopped: ZeroDivisionError: float division by zero"
+        ):
+            workers.each(divided, [0])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"backend": "slurm"}, "expected a backend, one of threads, dask; got 'slurm'"),
+        ({"backend": "dask"}, "expected the --address of a Dask scheduler"),
+        ({"address": "tcp://10.0.0.1:8786"}, "expected an address only with --backend dask"),
+    ],
+)
+def test_workers_that_cannot_be_are_refused(options: dict[str, str], words: str) -> None:
+    """A backend that there is not, or one without its address, or the other way round."""
+    with pytest.raises(InputError, match=words):
+        Workers(**options)
+
+
+def test_tasks_here_are_begun_in_turn() -> None:
+    """Without a cluster each task is named before it begins, and results have the order of the items."""
+    begun: list[int] = []
+
+    def work(seen: Sequence[int], item: int) -> tuple[int, int]:
+        return item, len(seen)
+
+    assert Workers().each(partial(work, begun), [5, 3, 4], begun.append) == [(5, 1), (3, 2), (4, 3)]
