@@ -1,6 +1,7 @@
 """Tests of exact evaluation against dense linear algebra, and on problems that can be solved by hand."""
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -183,6 +184,21 @@ def test_too_few_sweeps_are_reported() -> None:
     found = evaluate_rule(BUSY, OrderRule(BUSY.order, known.value), max_sweeps=1)
     assert found.cost_upper - found.cost_lower < 1e-9 * found.cost
     assert not found.converged
+
+
+def test_the_mean_of_a_measure_may_be_below_nothing() -> None:
+    """One truck, busy a third of the time, and a measure of -3 then and 1 else: -1/3 is proven, not cut off at 0."""
+    problem = make_problem([1], [1], load=0.5, seed=1)
+    rate, returns = (Fraction(float(one)) for one in (problem.incidents_per_day[0], problem.returns_per_day))
+    exact = (returns - 3 * rate) / (returns + rate)
+    odd = {"odd": np.array([[-3.0], [1.0]])}
+    found = evaluate_rule(problem, OrderRule(problem.order), measures=odd, proven=("late", "odd"))
+    mean, lower, upper = found.measures["odd"]
+    assert lower is not None
+    assert upper is not None
+    assert lower <= exact <= upper < lower + 1e-12
+    assert mean == pytest.approx(-1.0 / 3.0)
+    assert 0.0 <= found.lower <= found.late_fraction <= found.upper
 
 
 def test_a_measure_that_did_not_converge_is_reported() -> None:

@@ -35,6 +35,8 @@ class Chain:
 
     backend: Backend
     rows: Rows
+    below: float = 0.0
+    """The size of the most negative number in the tables of its sums."""
 
     def values(
         self,
@@ -53,7 +55,7 @@ class Chain:
         for step in range(1, max(1, max_sweeps // num_sweeps) + 1):
             value = self.backend.sweep(self.rows, value, num_sweeps, measure)
             residuals = self.backend.residuals(self.rows, value, measure)
-            bounds = problem.bounds(residuals)
+            bounds = problem.bounds(residuals, below=self.below)
             gaps.append(bounds.gap)
             if progress is not None:
                 lower, upper = bounds.lower / total, bounds.upper / total
@@ -84,4 +86,4 @@ def chain_of(
     if device == "auto" and isinstance(rule, CardRule):
         device = "cpu"  # no GPU knows run cards
     backend = backend_for(problem, threads, device)
-    return Chain(backend, backend.rows(rule, measures))
+    return Chain(backend, backend.rows(rule, measures), problem.size_below(measures))

@@ -138,9 +138,9 @@ def evaluate_rule(
     steady = chain.probabilities(tolerance=1e-3 * tolerance, max_sweeps=max_sweeps)
     means = {name: MeasureMean(float(rate) / total) for name, rate in zip(names, steady.measured, strict=True)}
     off = {**problem.measure_errors, **(errors or {})}
-    means |= {
-        name: MeasureMean(*_proven_mean(problem, values, name, off.get(name, 0.0))) for name, values in found.items()
-    }
+    for name, values in found.items():
+        below = problem.size_below([wanted[name]])
+        means[name] = MeasureMean(*_proven_mean(problem, values, name, off.get(name, 0.0), below))
     mean_cost, cost_lower, cost_upper = _proven_mean(problem, cost)
     dispatches = steady.team_use @ problem.teams.counts
     sent = float(problem.incidents_per_day @ problem.trucks_needed)
@@ -172,9 +172,13 @@ def costs_by_state(problem: DispatchProblem, rule: DecisionRule, *, threads: int
 
 
 def _proven_mean(
-    problem: DispatchProblem, solved: PolicyValue, measure: str | None = None, error: float | None = None
+    problem: DispatchProblem,
+    solved: PolicyValue,
+    measure: str | None = None,
+    error: float | None = None,
+    below: float = 0.0,
 ) -> tuple[float, float, float]:
     """The mean of the cost, or of a measure, whose values were solved for, and where it is proven to lie."""
-    lower, upper = problem.interval(solved.lower, solved.upper, measure, error=error)
+    lower, upper = problem.interval(solved.lower, solved.upper, measure, error=error, below=below)
     middle = (solved.lower + solved.upper) / (2.0 * problem.total_incidents_per_day)
     return min(max(middle, lower), upper), lower, upper

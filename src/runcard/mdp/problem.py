@@ -18,7 +18,7 @@ bounds: `proven` says which, and whoever shows an interval calls it proven or es
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from mmap import mmap
@@ -259,32 +259,41 @@ class DispatchProblem:
         """[T, J] the chance to miss the first standard of each demand point, the second, ..., from 0."""
         return self.measures.get(standard_measure(number), self.measures[P_LATE])
 
-    def bounds(self, residuals: Residuals) -> Bounds:
-        """The bounds, per day, that residuals of the cost or of a measure give."""
-        num_terms = 2 * self.num_points + self.num_stations
-        return residuals.bounds(self.levels, num_terms=num_terms, most_negative=self._most_negative)
+    def bounds(self, residuals: Residuals, *, below: float = 0.0) -> Bounds:
+        """The bounds, per day, that residuals of the cost or of a measure give; for `below` see `size_below`."""
+        num_terms, most_negative = 2 * self.num_points + self.num_stations, max(self._most_negative, below)
+        return residuals.bounds(self.levels, num_terms=num_terms, most_negative=most_negative)
+
+    def size_below(self, tables: Iterable[Floats]) -> float:
+        """The size of the most negative number in tables of measures beside those of the problem; 0 if none is."""
+        allowed = np.isfinite(self.cost)
+        return -min((float(np.min(table, where=allowed, initial=0.0)) for table in tables), default=0.0)
 
     @cached_property
     def _most_negative(self) -> float:
-        """The size of the most negative number among the costs and measures; 0 if none is."""
-        allowed = np.isfinite(self.cost)
-        least = min(float(table.min(where=allowed, initial=0.0)) for table in (self.cost, *self.measures.values()))
-        return -least
+        """The same among its costs and measures."""
+        return self.size_below((self.cost, *self.measures.values()))
 
     def interval(
-        self, lower: float, upper: float, measure: str | None = None, *, error: float | None = None
+        self,
+        lower: float,
+        upper: float,
+        measure: str | None = None,
+        *,
+        error: float | None = None,
+        below: float = 0.0,
     ) -> tuple[float, float]:
         """Where the true mean of the cost, or of a measure, lies, per incident: proven, or estimated.
 
         `lower` and `upper` are proven bounds, per day, on what the numbers of the problem give. A late fraction is also
         sure to lie between 0 and 1, if all its chances do, and nothing is below 0 that has no number below 0. A
-        measure that is not the problem's own has the `error` that is given.
+        measure that is not the problem's own has the `error` and the size `below` 0 that are given.
         """
         if error is None:
             error = self.cost_error if measure is None else self.measure_errors.get(measure, 0.0)
         table = self.cost if measure is None else self.measures.get(measure)
         lower, upper = lower / self.total_incidents_per_day - error, upper / self.total_incidents_per_day + error
-        if self._most_negative > 0.0:
+        if max(self._most_negative, below) > 0.0:
             return lower, upper
         limit = 1.0 if table is self.measures.get(P_LATE) and self._are_chances else np.inf
         return min(max(lower, 0.0), limit), min(max(upper, 0.0), limit)
