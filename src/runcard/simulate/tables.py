@@ -9,7 +9,7 @@ import numpy as np
 
 from runcard.city.model import City
 from runcard.interval import Interval
-from runcard.plan.words import PLUS_MINUS, counted, decimals_of, table_words
+from runcard.plan.words import LATE_WORDS, MISSED_WORDS, PLUS_MINUS, Missed, counted, decimals_of, table_words
 from runcard.simulate.result import KindSimulation, Simulation
 from runcard.simulate.scenario import PAPER
 from runcard.table import BAD, BEST, Cell, Row, Table, html_note, visible
@@ -61,7 +61,7 @@ def simulation_html(found: Simulation) -> str:
     tables += [simulated_standard_table(found)] if found.order else []
     for kind, of_kind in found.kinds.items():
         title = kind if len(found.kinds) > 1 else ""
-        tables.append(replace(simulation_table(of_kind, of_standards=bool(found.order)), title=title))
+        tables.append(replace(simulation_table(of_kind, MISSED_WORDS if found.order else LATE_WORDS), title=title))
     line = simulation_line(found) + ("" if found.precise else " Not as precise as was asked for.")
     return f"<div>{html_note(line)}{''.join(table.html() for table in tables)}</div>"
 
@@ -90,10 +90,9 @@ def simulated_standard_table(found: Simulation) -> Table:
     return Table(["standard", *map(visible, found.names)], rows)
 
 
-def simulation_table(city: City, simulation: KindSimulation) -> Table:
+def simulation_table(simulation: KindSimulation, words: Missed) -> Table:
     """The late fraction, or the missed standards, and the arrivals of each policy."""
     arrivals = [(which, of) for which in ("first", "last") for of in SHOWN]
-    words = table_words(city)
     headings = ["policy", words.column, f"fewer {words.called}\nthan first, %"]
     headings += [f"{which}, {of}\nmin" for which, of in arrivals]
     rows: list[Row] = []
