@@ -7,7 +7,7 @@ from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import City
 from runcard.cli.show_comparison import print_files
 from runcard.cli.terminal import make_console
-from runcard.plan.words import PLUS_MINUS, city_line, counted
+from runcard.plan.words import PLUS_MINUS, city_line, counted, table_words
 from runcard.simulate.result import Simulation
 from runcard.simulate.tables import (
     simulated_department_table,
@@ -37,7 +37,7 @@ def print_simulation(city: City, found: Simulation) -> None:
     for kind, one in found.kinds.items():
         if not city.plain:
             console.print(f"{kind}: {counted(one.policies[0].num_incidents, 'incident')}", style="bold")
-        console.print(simulation_table(city, one))
+        console.print(simulation_table(one, table_words(city)))
         they = "trucks" if city.plain else "they"
         console.print(f"How much of the time {they} are away, and how often they are sent:", style="bold")
         console.print(work_table(one))

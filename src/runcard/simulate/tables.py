@@ -1,6 +1,7 @@
 """Simulations as tables: one scenario with all that was found, or many side by side."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite, isnan
 from typing import Final
 
@@ -8,10 +9,10 @@ import numpy as np
 
 from runcard.city.model import City
 from runcard.interval import Interval
-from runcard.plan.words import PLUS_MINUS, counted, decimals_of, table_words
+from runcard.plan.words import LATE_WORDS, MISSED_WORDS, PLUS_MINUS, Missed, counted, decimals_of, table_words
 from runcard.simulate.result import KindSimulation, Simulation
 from runcard.simulate.scenario import PAPER
-from runcard.table import BAD, BEST, Cell, Row, Table, visible
+from runcard.table import BAD, BEST, Cell, Row, Table, html_note, visible
 
 SHOWN: Final = ("mean", "median", "p90")
 """What is said about the minutes until the first and the last truck are there."""
@@ -54,6 +55,17 @@ def simulation_line(found: Simulation) -> str:
     )
 
 
+def simulation_html(found: Simulation) -> str:
+    """A simulation as HTML: the tables of all kinds together, of every standard, and of each kind by itself."""
+    tables = [simulated_department_table(found)] if len(found.kinds) > 1 else []
+    tables += [simulated_standard_table(found)] if found.order else []
+    for kind, of_kind in found.kinds.items():
+        title = kind if len(found.kinds) > 1 else ""
+        tables.append(replace(simulation_table(of_kind, MISSED_WORDS if found.order else LATE_WORDS), title=title))
+    line = simulation_line(found) + ("" if found.precise else " Not as precise as was asked for.")
+    return f"<div>{html_note(line)}{''.join(table.html() for table in tables)}</div>"
+
+
 def simulated_department_table(found: Simulation) -> Table:
     """The missed standards of all kinds together, for each policy."""
     best = min(found.missed(number).value for number in range(len(found.names)))
@@ -78,10 +90,9 @@ def simulated_standard_table(found: Simulation) -> Table:
     return Table(["standard", *map(visible, found.names)], rows)
 
 
-def simulation_table(city: City, simulation: KindSimulation) -> Table:
+def simulation_table(simulation: KindSimulation, words: Missed) -> Table:
     """The late fraction, or the missed standards, and the arrivals of each policy."""
     arrivals = [(which, of) for which in ("first", "last") for of in SHOWN]
-    words = table_words(city)
     headings = ["policy", words.column, f"fewer {words.called}\nthan first, %"]
     headings += [f"{which}, {of}\nmin" for which, of in arrivals]
     rows: list[Row] = []
