@@ -47,8 +47,9 @@ def fit(folder: Path, *more: str) -> int:
 
 
 @pytest.mark.slow
-def test_standards_of_a_file_are_used(folder: Path, tmp_path: Path) -> None:
-    """Targets and weights are those of the file, and the target of the city where the file has no row."""
+def test_standards_of_a_file_are_used(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Targets and weights are those of the file, and the target of the city where the file has no row. A unit with a
+    single drive has no home: it is left out, and a note says so."""
     assert fit(folder, "--standards", str(folder / "standards.csv"), "-o", str(tmp_path / "out")) == 0
     city = read_city(tmp_path / "out")
     found = {(one.type, one.kind, one.arrivals): (one.target_minutes, one.weight) for one in city.standards}
@@ -61,6 +62,8 @@ def test_standards_of_a_file_are_used(folder: Path, tmp_path: Path) -> None:
         ("alarm", "ladder", 1): (8.0, 1.0),
     }
     assert {unit.kind for unit in city.units} == {"engine", "ladder"}
+    assert "E77" in (folder / "log.csv").read_text(encoding="utf-8").splitlines()[-1]
+    assert "no station is known for E77: without 5 drives" in " ".join(capsys.readouterr().out.split())
 
 
 def fitted_standards(folder: Path) -> set[tuple[str, str, int, int, float]]:
@@ -156,11 +159,3 @@ def test_a_file_that_has_no_standards_is_refused(
     error = capsys.readouterr().err
     assert "row 3: expected trucks 2 as in row 2, which is about the same team, got 3" in error
     assert "row 4: expected arrivals <= trucks, got 2 of 1 trucks" in error
-
-
-@pytest.mark.slow
-def test_units_that_cannot_be_placed_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A unit with a single drive has no home: it is left out, and a note says so."""
-    assert "E77" in (folder / "log.csv").read_text(encoding="utf-8").splitlines()[-1]
-    assert fit(folder) == 0
-    assert "no station is known for E77: without 5 drives" in " ".join(capsys.readouterr().out.split())

@@ -120,7 +120,7 @@ def read_all(handle: int) -> Iterator[bytes]:
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
-@pytest.mark.parametrize("command", [COMMANDS[0], COMMANDS[4], COMMANDS[16]], ids=["decide", "simulate", "error"])
+@pytest.mark.parametrize("command", [COMMANDS[4], COMMANDS[16]], ids=["simulate", "error"])
 def test_a_real_terminal_gets_only_our_own_control_sequences(hostile: Path, command: list[str]) -> None:
     """In a terminal there are colours and bars of ours; nothing else moves the cursor or sets the title."""
     ours, theirs = pty.openpty()
