@@ -36,7 +36,6 @@ def random_department(seed: int, *, side: int = 3, shared_delay: float = 1.0) ->
     )
     return replace(
         city,
-        stations=tuple(replace(station, trucks=0) for station in city.stations),
         units=tuple(units),
         standards=tuple(standards),
         demand=demand,
@@ -68,7 +67,6 @@ def grid_department(
     )
     return replace(
         city,
-        stations=tuple(replace(station, trucks=0) for station in city.stations),
         units=tuple(units),
         standards=standards if shares[1] > 0.0 else standards[:3],
         demand=demand,

@@ -67,9 +67,7 @@ def test_a_unit_on_the_road_has_its_start() -> None:
     """A unit that is free on the road before its station is there as if it had been at home, where nobody turns out."""
     city = with_aprons(road_city(), 1.9)
     assert start_minutes(city) == pytest.approx(1.9)
-    city = replace(
-        city, turnout=Turnout(), turnout_by_kind={}, stations=tuple(replace(s, trucks=0) for s in city.stations)
-    )
+    city = replace(city, turnout=Turnout(), turnout_by_kind={})
     department = solve(city, "closest-first")
     unit, road = department.unit_ids[0], dict(apron_nodes(city))
     home = {one.station_id: one.node_id for one in city.stations}[city.units[0].station_id]

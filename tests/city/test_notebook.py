@@ -70,7 +70,7 @@ def test_hostile_names_are_only_text() -> None:
     hostile = replace(
         city,
         name=HOSTILE,
-        stations=tuple(replace(one, name=HOSTILE, trucks=0) for one in city.stations),
+        stations=tuple(replace(one, name=HOSTILE) for one in city.stations),
         standards=tuple(replace(one, type=HOSTILE) if one.type == "fire" else one for one in city.standards),
         demand=tuple(replace(one, type=HOSTILE) if one.type == "fire" else one for one in city.demand),
     )

@@ -27,7 +27,6 @@ def test_a_department_written_and_read_is_the_same(
     city = random_department(seed)
     renamed = replace(
         city,
-        stations=tuple(replace(station, trucks=0) for station in city.stations),
         units=tuple(replace(unit, kind=called[unit.kind]) for unit in city.units),
         standards=tuple(replace(one, kind=called[one.kind], busy_minutes=busy) for one in city.standards),
         busy_minutes={engine: 50.0, ladder: 70.0},
@@ -50,12 +49,7 @@ def test_a_plain_city_over_a_department_leaves_no_roster(tmp_path: Path) -> None
 def test_one_kind_sees_its_own_stations_incidents_and_settings() -> None:
     """The city of a kind has its units, the types that need it, and its own busy time and turnout."""
     city = grid_department(side=4, engines=4, ladders=2)
-    city = replace(
-        city,
-        stations=tuple(replace(station, trucks=0) for station in city.stations),
-        turnout=Turnout(1.0),
-        turnout_by_kind={"ladder": Turnout(2.0)},
-    )
+    city = replace(city, turnout=Turnout(1.0), turnout_by_kind={"ladder": Turnout(2.0)})
     engines, ladders = city.of_kind("engine"), city.of_kind("ladder")
     assert [station.trucks for station in city.stations] == [2, 2, 1, 1]
     assert [station.trucks for station in ladders.stations] == [1, 1]

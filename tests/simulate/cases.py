@@ -60,8 +60,7 @@ def department_of(seed: int = 1, **given: Any) -> City:
     homes = {"E1": "s0", "T1": "s2", "E2": "s1", "E3": "s2", "E4": "s3", "T2": "s0", "E5": "s0"}
     settings = {"busy_minutes": {"engine": 60.0, "ladder": 80.0}, "target_minutes": None, "standards": STANDARDS}
     units = tuple(Unit(one, home, "engine" if one[0] == "E" else "ladder") for one, home in homes.items())
-    stations = tuple(replace(station, trucks=0) for station in plain.stations)
-    return replace(plain, **{**settings, "units": units, "stations": stations, "demand": tuple(demand)} | given)
+    return replace(plain, **{**settings, "units": units, "demand": tuple(demand)} | given)
 
 
 def department_policies(city: City, names: Sequence[str] = ("closest-first",)) -> list[dict[str, Policy]]:

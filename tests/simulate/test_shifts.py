@@ -88,7 +88,7 @@ def test_a_unit_keeps_its_number_in_a_changed_city() -> None:
     roster = [unit for unit in city.units if unit.unit_id != "E2"]
     roster[0] = replace(roster[0], station_id="s3")
     roster.insert(1, replace(roster[0], unit_id="new"))
-    changed = replace(city, units=tuple(roster), stations=tuple(replace(one, trucks=0) for one in city.stations))
+    changed = replace(city, units=tuple(roster))
     number = {
         of.units[u].unit_id: int(own)
         for of, kind in ((city, kind) for kind in kinds)

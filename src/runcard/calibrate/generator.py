@@ -9,11 +9,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -113,7 +113,8 @@ class _Writer:
                     f"{mapping.name}: a made-up log has positions as (y, x), which this pattern does not read"
                 )
 
-    def _time(self, seconds: float) -> str:
+    def time(self, seconds: float) -> str:
+        """A moment as the log writes it."""
         moment = EPOCH + timedelta(seconds=int(seconds + self.clock.shift(seconds)))
         return moment.isoformat() if self.mapping.time_format == ISO else moment.strftime(self.mapping.time_format)
 
@@ -144,7 +145,7 @@ class _Writer:
             "unit": sent.unit,
             "station": self.city.stations[sent.station].station_id,
             "order": str(sent.order),
-            **{name: self._time(getattr(sent, name)) for name in TIMES},
+            **{name: self.time(getattr(sent, name)) for name in TIMES},
             **self._place(sent.incident),
         }
         if "kind" in mapping.columns:
@@ -177,93 +178,68 @@ class _Writer:
             cells = {
                 "incident": f"{number + 1:07}",
                 "type": self.word("types", self.city.demand[one.point].type or "incident"),
-                "received": self._time(one.time),
+                "received": self.time(one.time),
                 **self._place(number),
             }
             writer.writerow([cells[key] for key in columns])
         return out.getvalue()
 
 
+class _Dirt(NamedTuple):
+    """A way to spoil a row."""
+
+    change: Callable[[dict[str, str], _Writer], dict[str, str] | list[str]]
+    reason: str = ""
+    """For which a reader must reject what comes out; empty if it must not."""
+    needs: Set[str] = frozenset()
+    """The columns, and the sections of words, without which it makes no sense."""
+    added: bool = False
+    """Whether the row stays, and what comes out is one more."""
+
+
+_DIRT: Final[Mapping[str, _Dirt]] = {
+    "again": _Dirt(lambda row, _: row, "the same unit at the same incident again", added=True),
+    "no arrival": _Dirt(lambda row, _: row | {"on_scene": ""}),
+    "unreadable": _Dirt(lambda row, _: row | {"on_scene": "not yet"}, "a time that cannot be read"),
+    "early": _Dirt(
+        lambda row, writer: row | {"on_scene": writer.time(writer.happened[0].time - 1e7)},
+        "on scene before it was dispatched or on the road",
+    ),
+    "no dispatch": _Dirt(lambda row, _: row | {"dispatched": ""}, "no time of dispatch"),
+    "one cell more": _Dirt(lambda row, writer: [*writer.cells(row), "?"], "expected {width} cells"),
+    "no unit": _Dirt(lambda row, _: row | {"unit": " "}, "no unit", {"unit"}),
+    "other kind": _Dirt(
+        lambda row, _: row | {"kind": "PRIVATE", "unit": "P-1"},
+        "kind PRIVATE is not in the mapping",
+        {"kind", "unit", "kinds"},
+        added=True,
+    ),
+    "other type": _Dirt(
+        lambda row, _: row | {"incident": f"T{row['incident']}", "type": "Parade"},
+        "type Parade is not in the mapping",
+        {"type", "types"},
+        added=True,
+    ),
+    "two places": _Dirt(
+        lambda row, _: row | {"incident": f"P{row['incident']}"},
+        "the unit was still busy with another incident",
+        {"unit", "type"},
+        added=True,
+    ),
+}
+
+
 def _spoil(rows: list[Any], writer: _Writer, rng: np.random.Generator, dirt: float) -> tuple[list[Any], Counter[str]]:
     """The rows with some spoilt or added, and how many of which must be rejected for which reason."""
     mapping, spoilt, found = writer.mapping, Counter[str](), list[Any]()
     has = {*mapping.columns, *(name for name in ("kinds", "types") if getattr(mapping, name))}
-    kinds = [name for name in _DIRT if _needs(name) <= has]
+    kinds = [kind for kind in _DIRT.values() if kind.needs <= has]
     for row in rows:
         if rng.random() >= dirt:
             found.append(row)
             continue
-        name = kinds[int(rng.integers(len(kinds)))]
-        changed, reason = _DIRT[name](dict(row), writer)
-        found += [row, changed] if name in _ADDED else [changed]
-        if reason:
-            spoilt[reason] += 1
+        kind = kinds[int(rng.integers(len(kinds)))]
+        found += [row] * kind.added + [kind.change(row, writer)]
+        if kind.reason:
+            spoilt[kind.reason.format(width=len(writer.header))] += 1
     return found, spoilt
-
-
-def _again(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    return row, "the same unit at the same incident again"
-
-
-def _no_arrival(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    return {**row, "on_scene": ""}, ""
-
-
-def _unreadable(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    return {**row, "on_scene": "not yet"}, "a time that cannot be read"
-
-
-def _early(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    early = writer._time(writer.happened[0].time - 1e7)
-    return {**row, "on_scene": early}, "on scene before it was dispatched or on the road"
-
-
-def _no_dispatch(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    return {**row, "dispatched": ""}, "no time of dispatch"
-
-
-def _one_cell_more(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    return [*writer.cells(row), "?"], f"expected {len(writer.header)} cells"
-
-
-def _no_unit(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    return {**row, "unit": " "}, "no unit"
-
-
-def _other_kind(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    return {**row, "kind": "PRIVATE", "unit": "P-1"}, "kind PRIVATE is not in the mapping"
-
-
-def _other_type(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    return {**row, "incident": f"T{row['incident']}", "type": "Parade"}, "type Parade is not in the mapping"
-
-
-def _two_places(row: dict[str, str], writer: _Writer) -> tuple[Any, str]:
-    return {**row, "incident": f"P{row['incident']}"}, "the unit was still busy with another incident"
-
-
-_DIRT: Final[dict[str, Any]] = {
-    "again": _again,
-    "no arrival": _no_arrival,
-    "unreadable": _unreadable,
-    "early": _early,
-    "no dispatch": _no_dispatch,
-    "one cell more": _one_cell_more,
-    "no unit": _no_unit,
-    "other kind": _other_kind,
-    "other type": _other_type,
-    "two places": _two_places,
-}
-_ADDED: Final = ("again", "other kind", "other type", "two places")
-"""Rows that are added to what is there."""
-
-
-def _needs(name: str) -> set[str]:
-    """The columns without which a kind of dirt makes no sense."""
-    needs = {
-        "no unit": {"unit"},
-        "other kind": {"kind", "unit", "kinds"},
-        "other type": {"type", "types"},
-        "two places": {"unit", "type"},
-    }
-    return needs.get(name, set())

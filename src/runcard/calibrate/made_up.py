@@ -80,11 +80,7 @@ def make_up(city: City, *, incidents: int, seed: int, start: datetime) -> tuple[
     if start.tzinfo is not None:
         raise InputError("expected a local time, without an offset from UTC, as the start of a made-up log")
     rng = np.random.default_rng(seed)
-    index = city.node_numbers
-    nodes = list(dict.fromkeys(index[point.node_id] for point in city.demand))
-    row_of = {node: row for row, node in enumerate(nodes)}
-    rows = [row_of[index[point.node_id]] for point in city.demand]
-    homes = [index[station.node_id] for station in city.stations]
+    homes, nodes, rows = _places(city)
     drive = minutes_between(city, homes, nodes)
     every = [(i, row) for row in range(len(nodes)) for i in range(len(homes))]
     paths = find_paths(city, [homes[i] for i, _ in every], [nodes[row] for _, row in every])
@@ -131,14 +127,11 @@ class Workload:
 def workloads(city: City, *, incidents: int, seed: int) -> dict[str, Workload]:
     """The work of each unit if the closest idle ones go."""
     rng = np.random.default_rng(seed)
-    index = city.node_numbers
-    nodes = list(dict.fromkeys(index[point.node_id] for point in city.demand))
-    row_of = {node: row for row, node in enumerate(nodes)}
-    drive = minutes_between(city, [index[station.node_id] for station in city.stations], nodes)
+    homes, nodes, rows = _places(city)
+    drive = minutes_between(city, homes, nodes)
     crews = {kind: _Crew(city, kind, drive) for kind in city.sent_kinds}
     busy, sent = ({kind: np.zeros(len(crew.home)) for kind, crew in crews.items()} for _ in range(2))
     first_due = {kind: np.zeros(len(crew.home), np.bool_) for kind, crew in crews.items()}
-    rows = [row_of[index[point.node_id]] for point in city.demand]
     wanted = [_wanted(city, number) for number in range(len(city.demand))]
     for number, of in enumerate(city.demand):
         for kind, _, _ in wanted[number] if of.incidents_per_day > 0.0 else ():
@@ -159,6 +152,15 @@ def workloads(city: City, *, incidents: int, seed: int) -> dict[str, Workload]:
         numbers = (busy[kind] / seconds).tolist(), (86400.0 * sent[kind] / seconds).tolist(), first_due[kind].tolist()
         found |= {name: Workload(*own) for name, *own in zip(crew.names, *numbers, strict=True)}
     return found
+
+
+def _places(city: City) -> tuple[list[int], list[int], list[int]]:
+    """[station] its node, the different nodes of demand points, and [demand point] which of these it has."""
+    index = city.node_numbers
+    nodes = list(dict.fromkeys(index[point.node_id] for point in city.demand))
+    row_of = {node: row for row, node in enumerate(nodes)}
+    homes = [index[station.node_id] for station in city.stations]
+    return homes, nodes, [row_of[index[point.node_id]] for point in city.demand]
 
 
 def _wanted(city: City, point: int) -> list[tuple[str, int, float]]:

@@ -47,7 +47,7 @@ Kernels copy in loops: whole-array expressions compile slowly.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -300,11 +300,7 @@ class Erlang:
     travel: Travel
     teams: Teams
     needs: Needs
-
-    @property
-    def proven(self) -> bool:
-        """Whether stated errors are bounds."""
-        return True
+    proven: ClassVar[bool] = True
 
     def late(self, points: NDArray[np.int64], settled: Callable[[int], None] | None = None) -> tuple[Matrix, float]:
         """P(late) of every team at some demand points, and the stated error."""

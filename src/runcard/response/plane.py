@@ -26,7 +26,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -124,11 +124,7 @@ class Plane:
     travel: Travel
     teams: Teams
     needs: Needs
-
-    @property
-    def proven(self) -> bool:
-        """Whether stated errors are bounds."""
-        return False
+    proven: ClassVar[bool] = False
 
     def late(self, points: Points, settled: Callable[[int], None] | None = None) -> Found:
         """P(late) of every team at some demand points."""

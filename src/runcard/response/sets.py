@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,11 +78,7 @@ class Sets:
     travel: Travel
     teams: Teams
     needs: Needs
-
-    @property
-    def proven(self) -> bool:
-        """Whether stated errors are bounds."""
-        return False
+    proven: ClassVar[bool] = False
 
     def late(self, points: Points, settled: Callable[[int], None] | None = None) -> Found:
         """P(late) of every team at some demand points."""

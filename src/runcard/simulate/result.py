@@ -313,7 +313,7 @@ class Simulation:
 
     def _repr_html_(self) -> str:
         """The simulation in a notebook."""
-        from runcard.simulate.notebook import simulation_html  # it knows this class
+        from runcard.simulate.tables import simulation_html  # it knows this class
 
         return simulation_html(self)
 
