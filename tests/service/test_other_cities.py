@@ -16,6 +16,7 @@ def test_a_city_without_a_roster(serve: Any, policy_folder: Path) -> None:
     """Trucks have the names of their stations, the chance is that of the target, and there are no types."""
     held = load(policy_folder / "plain.policy")
     client = serve("plain.policy")
+    assert [unit["unit"] for unit in client.get("/v1/board").json()["units"]] == ["s0", "s1", "s2"]
     answer = client.post("/v1/decisions", json={"area": "n4", "busy": ["s0"]}).json()
     (one,) = held.decide(Situation(at="n4", idle=["s1", "s2"])).kinds
     assert (answer["team"], answer["type"]) == (list(one.units), "")

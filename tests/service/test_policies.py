@@ -126,7 +126,10 @@ def test_a_kept_swap_leads_to_no_other_folder(restart: Any, copies: Path, caplog
 
 
 def test_closest_first_has_a_version_of_its_own(client: Any) -> None:
-    """The record of an answer cannot be taken for one of the served file; another served file, another version."""
+    """The record of an answer cannot be taken for one of the served file; another served file, another version.
+
+    No other policy can take the name under which the fallback is found.
+    """
 
     def versions() -> dict[str, str]:
         found = client.get("/v1/policies")
@@ -137,6 +140,8 @@ def test_closest_first_has_a_version_of_its_own(client: Any) -> None:
     assert before["closest-first"] != before["optimal"]
     answer = client.post("/v1/decisions", json=ASKED | {"policy": "closest-first"}).json()
     assert answer["policy"]["version"] == before["closest-first"]
+    refused = client.post("/v1/policies", json={"file": "cards.policy", "name": "closest-first"})
+    assert (refused.status_code, "expected another name for fixed-card" in refused.text) == (409, True)
     client.post("/v1/policies", json={"file": "cards.policy"})
     assert len(set(versions().values()) | set(before.values())) == 4
 
@@ -226,17 +231,6 @@ def test_there_always_is_a_closest_first(policy_folder: Path, department_city: C
     assert store.get("closest-first").path == path
     store.forget("closest-first")
     assert store.get("closest-first").path is None
-
-
-def test_trucks_without_a_roster_have_names(policy_folder: Path) -> None:
-    """In a city without a roster the units are called after their stations."""
-    assert [unit.unit_id for unit in load_policy(policy_folder / "plain.policy").plan.units] == ["s0", "s1", "s2"]
-
-
-def test_only_closest_first_is_called_so(client: Any) -> None:
-    """No other policy can take the name under which the fallback is found."""
-    refused = client.post("/v1/policies", json={"file": "cards.policy", "name": "closest-first"})
-    assert (refused.status_code, "expected another name for fixed-card" in refused.text) == (409, True)
 
 
 @pytest.mark.parametrize("works", [False, True])

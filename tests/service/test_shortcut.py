@@ -42,16 +42,17 @@ def service(*, short: bool) -> Any:
     return TestClient(app, raise_server_exceptions=False)
 
 
-@pytest.mark.parametrize("body", ["hello", "expected", "not expected", ""])
-def test_answers_and_errors_are_those_of_the_framework(body: str) -> None:
-    """An answer, an error that has a handler, also that of its base class, and any other are the same both ways."""
-    long, short = (service(short=one).post("/ask", content=body) for one in (False, True))
-    assert (short.status_code, short.json()) == (long.status_code, long.json())
-    assert short.headers == long.headers
+ASKED = [("POST", "/ask", body) for body in ("hello", "expected", "not expected", "")]
+"""What has an answer, an error that has a handler, also that of its base class, or any other."""
+ELSEWHERE = [
+    (method, path, "") for method, path in (("GET", "/ask"), ("POST", "/ask/"), ("POST", "/other"), ("PUT", "/ask"))
+]
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", "/ask"), ("POST", "/ask/"), ("POST", "/other"), ("PUT", "/ask")])
-def test_all_else_goes_to_the_framework(method: str, path: str) -> None:
-    """Another method or path is handed on."""
-    long, short = (service(short=one).request(method, path, follow_redirects=False) for one in (False, True))
-    assert (short.status_code, short.text) == (long.status_code, long.text)
+@pytest.mark.parametrize(("method", "path", "body"), ASKED + ELSEWHERE)
+def test_answers_and_errors_are_those_of_the_framework(method: str, path: str, body: str) -> None:
+    """They are the same both ways, and another method or path is handed on."""
+    long, short = (
+        service(short=one).request(method, path, content=body, follow_redirects=False) for one in (False, True)
+    )
+    assert (short.status_code, short.text, short.headers) == (long.status_code, long.text, long.headers)
