@@ -68,8 +68,8 @@ def late_fractions(setting: Setting, names: Sequence[str], seed: int) -> list[fl
         busy_times = float(horizon[0]) if horizon else None
         policy = runcard.solve_problem(problem, name, horizon_busy_times=busy_times, threads=1)
         found = runcard.evaluate(policy, threads=1)
-        # Where hardly anything is late, rounding may keep the bounds more than 1e-9 of it apart.
-        assert found.upper - found.lower <= 1e-6 * found.upper
+        # Where hardly anything is late, rounding and what is stated of P(late) may keep the bounds further apart.
+        assert found.upper - found.lower <= 1e-6 * found.upper + 2.0 * problem.cost_error
         # Nothing is better than the optimum.
         assert found.upper >= optimum.lower
         late.append(found.late_fraction)

@@ -17,8 +17,6 @@ UNIT, CONTAINERFILE = ROOT / "deploy" / "runcard.service", ROOT / "deploy" / "Co
 MOST_EXPOSED = 1.5
 """systemd's own mark, from 0 (nothing can go wrong) to 10; a service without any protection has 9.6."""
 
-needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
-
 
 def settings() -> list[tuple[str, str]]:
     """The settings of the unit, in their order."""
@@ -34,24 +32,19 @@ def options_of(*words: str) -> set[str]:
     return {option for one in command.params for option in one.opts}
 
 
-@needs_systemd
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    """`systemd-analyze verify` has nothing to say, once the program exists where the unit says."""
-    true = shutil.which("true")
-    text = UNIT.read_text(encoding="utf-8").replace("/opt/runcard/bin/runcard", str(true))
+    """It has nothing to say, once the program exists where the unit says, and finds little that could be hardened."""
+
+    def analyze(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True, check=False, timeout=30)
+
+    text = UNIT.read_text(encoding="utf-8").replace("/opt/runcard/bin/runcard", str(shutil.which("true")))
     (tmp_path / UNIT.name).write_text(text)
-    command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(tmp_path / UNIT.name)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    said = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    done = analyze("verify", "--man=no", "--recursive-errors=no", str(tmp_path / UNIT.name))
     assert done.returncode == 0, done.stderr
-    assert not said
-
-
-@needs_systemd
-def test_the_unit_is_hardened() -> None:
-    """systemd finds little that the service could do beyond its work."""
-    command = ["systemd-analyze", "security", "--offline=true", "--no-pager", str(UNIT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert not [line for line in done.stderr.splitlines() if UNIT.name in line]
+    done = analyze("security", "--offline=true", "--no-pager", str(UNIT))
     mark = re.search(r"exposure level for runcard.service: ([0-9.]+)", done.stdout)
     assert mark is not None, done.stdout + done.stderr
     assert float(mark[1]) <= MOST_EXPOSED

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from runcard.assess.assess import assess
+    from runcard.assess.change import difference
     from runcard.city.demo import demo_city
     from runcard.city.files import read_city, write_city
     from runcard.city.grid import generate_grid
@@ -47,6 +48,7 @@ __all__ = [
     "Situation",
     "assess",
     "demo_city",
+    "difference",
     "dispatch_problem",
     "evaluate",
     "generate_grid",
@@ -69,6 +71,7 @@ _HOMES = {
     "Situation": "plan.situation",
     "assess": "assess.assess",
     "demo_city": "city.demo",
+    "difference": "assess.change",
     "dispatch_problem": "mdp.from_city",
     "evaluate": "policy.solve",
     "generate_grid": "city.grid",

@@ -85,6 +85,15 @@ class Table:
         notes = "".join(html_note(note) for note in self.notes)
         return f"<table>{caption}{head}<tbody>{''.join(rows)}</tbody></table>{notes}"
 
+    def text(self, width: int = 100) -> str:
+        """The table as plain text."""
+        from rich.console import Console
+
+        console = Console(width=width, color_system=None, markup=False, highlight=False)
+        with console.capture() as captured:
+            console.print(self)
+        return captured.get().rstrip()
+
     def _html_row(self, cells: Row, *, tag: str = "td", strong: bool = False) -> str:
         inner = []
         for number, cell in enumerate(map(_as_cell, cells)):

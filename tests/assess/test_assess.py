@@ -62,3 +62,44 @@ def test_ways_that_cannot_be_are_refused() -> None:
         runcard.assess(GRID, NAMES, "exact", incidents=100)
     with pytest.raises(InputError, match="expected plans by name, or a list of policies, got 'optimal'"):
         runcard.assess(GRID, "optimal")
+
+
+def test_rows_add_up_to_what_is_missed() -> None:
+    """By any of period, kind and type: what rows miss, by how many incidents they have, is what the plan misses."""
+    for city in (GRID, with_days(grid_department(side=3, engines=3, ladders=2, load=0.3), 2.0, 0.5)):
+        outcome = runcard.assess(city, ["closest-first"], "exact").first
+        total = outcome.missed.value * city.incidents_per_day
+        for dimensions in ((), ("period",), ("kind",), ("type",), ("kind", "type"), ("period", "kind", "type")):
+            rows = outcome.by(*dimensions)
+            assert sum(row["incidents_per_day"] * row["missed"].value for row in rows) == pytest.approx(total, rel=1e-9)
+            assert all(row["missed"].low <= row["missed"].value <= row["missed"].high for row in rows)
+        (everything,) = outcome.by()
+        assert everything["incidents_per_day"] == pytest.approx(city.incidents_per_day)
+        for row in outcome.by("kind"):
+            assert row["missed"].value == pytest.approx(outcome.of_kind(row["kind"]).missed.value)
+    with pytest.raises(InputError, match="expected a dimension"):
+        outcome.by("hour")
+
+
+def test_a_difference_is_proven_where_exact_and_paired_where_simulated() -> None:
+    """Its ends hold the difference of the numbers, and are closer over the same incidents than both intervals allow."""
+    for found in (runcard.assess(GRID, NAMES), runcard.assess(GRID, NAMES, incidents=5_000)):
+        change = runcard.difference(found.first, found.last).missed
+        assert change.difference.value == pytest.approx(found.last.missed.value - found.first.missed.value, abs=1e-12)
+        assert change.difference.low <= change.difference.value <= change.difference.high
+        assert change.difference.proven == found.exact
+        apart = found.first.missed.half + found.last.missed.half
+        assert change.difference.half < (1.001 * apart if found.exact else 0.8 * apart)
+    week = runcard.assess(with_days(GRID, 2.0, 0.5), NAMES)
+    with pytest.raises(InputError, match="expected outcomes of one period"):
+        runcard.difference(week.first, week.last)
+    assert runcard.difference(week.first.in_period("day"), week.last.in_period("day")).missed.difference.high <= 0.0
+
+
+def test_an_assessment_prints_its_table() -> None:
+    """The city, each plan with its numbers, and how it was assessed, without colours."""
+    text = str(runcard.assess(GRID, NAMES))
+    assert text.splitlines()[0].startswith(GRID.name)
+    assert all(name in text for name in NAMES)
+    assert text.endswith("Every state was evaluated.")
+    assert "\x1b" not in text

@@ -1,14 +1,18 @@
 """Policies side by side."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from runcard.assess.assessment import Assessment
 from runcard.assess.exact import assess_exactly
 from runcard.assess.steps import Steps
 from runcard.city import City, Objective, generate_grid
 from runcard.errors import InputError
+from runcard.interval import Interval
 from runcard.mdp.progress import Progress
 from runcard.policy.solve import evaluate
 from runcard.policy.solve_options import SolveOptions
@@ -49,6 +53,13 @@ def test_the_distance_to_the_optimum_is_a_bound(grid: City) -> None:
         assert outcome.missed.value <= best * (1.0 + gap) * (1.0 + 1e-12)
     alone = assess_exactly(grid, ["CF"])
     assert alone.gap_to_optimum(alone.first) is None
+
+
+def test_the_distance_to_the_optimum_counts_from_the_upper_end(grid: City) -> None:
+    """At most so far above what no policy costs less than: of a cost that is not known exactly the largest value."""
+    rough: Any = SimpleNamespace(cost=Interval(0.2, 0.19, 0.22), optimum=0.1)
+    gap = Assessment(city=grid, outcomes=(rough,)).gap_to_optimum(rough)
+    assert gap == pytest.approx(1.2)
 
 
 def test_a_horizon_is_for_queueing_only(grid: City) -> None:

@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.heuristics import KEPT, NEAR, Setting, kept_share, late_fractions
-
-from runcard.study.evidence import TABLE_3
-from runcard.study.tables import read_paper
+from benchmarks.heuristics import NEAR, Setting, kept_share, late_fractions
 
 
 def test_a_kept_share_is_a_ratio_of_means() -> None:
@@ -26,10 +23,3 @@ def test_late_fractions_are_in_order() -> None:
     assert len(late) == 2 + len(NEAR) + 1
     assert min(late) >= late[1] * (1 - 1e-6)
     assert late[0] == max(late)
-
-
-def test_the_paper_s_table_has_every_setting() -> None:
-    """There is a printed share for every load and number of trucks that is measured."""
-    rows = read_paper(TABLE_3).keys()
-    assert rows == {(trucks, load) for trucks in (3, 4, 5, 6) for load in (0.02, 0.04, 0.1, 0.4, 0.6)}
-    assert "one-step-queueing-printed" in KEPT

@@ -13,8 +13,10 @@ import pytest
 from tests.departments import grid_department
 from tests.weeks import with_days
 
+from runcard.assess.steps import city_problem
 from runcard.city import City, Objective, generate_grid, read_city, write_city
 from runcard.mdp.bound import BoundProgress, LowerBound
+from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.solve import solve_optimal
 from runcard.outputs.bound import Bounded
 from runcard.outputs.bound_words import percent_down, share_words, tenths
@@ -272,6 +274,31 @@ def test_what_is_proven_is_rounded_to_the_safe_side() -> None:
     assert tenths(0.0699, ROUND_FLOOR) == "6.9"
     assert tenths(float("-inf"), ROUND_FLOOR) == "?"
     assert tenths(-0.0001, ROUND_CEILING) == "0.0"
+
+
+def test_the_errors_of_chances_are_in_what_policies_reach(
+    run, grid_folder: Path, known: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where chances may be off by a hundredth, so may what is simulated with them, to both sides."""
+
+    def found() -> dict[str, float]:
+        ran = run("bound", grid_folder, "--incidents", "2000", "--json")
+        assert ran.code == 0, ran.err
+        of_all: dict[str, Any] = json.loads(ran.out)
+        policy: dict[str, float] = of_all["policies"][0]
+        return policy
+
+    before, make = found(), city_problem
+
+    def rough(*of: Any, **options: Any) -> DispatchProblem:
+        problem = make(*of, **options)
+        assert problem.find_source is not None
+        return replace(problem, cost_error=0.01).made_from(problem.find_source)
+
+    monkeypatch.setattr("runcard.outputs.bound.city_problem", rough)
+    after = found()
+    assert after["late_fraction"] == before["late_fraction"]
+    assert (after["low"], after["high"]) == pytest.approx((before["low"] - 0.01, before["high"] + 0.01))
 
 
 def test_the_sum_of_kinds_is_rounded_to_the_safe_side() -> None:

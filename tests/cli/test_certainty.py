@@ -125,9 +125,16 @@ def test_a_bad_fit_is_said_wherever_there_are_numbers(run, grid_folder: Path, tm
             assert "care" not in json.dumps(json.loads(run(*command, "--json").out))
 
 
-def test_an_interval_of_a_simulation_says_what_it_covers(run, grid_folder: Path) -> None:
-    """Wherever one stands on the terminal."""
+def test_an_interval_of_a_simulation_says_what_it_covers(run, grid_folder: Path, tmp_path: Path) -> None:
+    """Wherever one stands on the terminal, on the page and in JSON; what is proven says nothing of chance."""
     few = ("--policies", "CF,OPT", "--incidents", "400")
     for command in (("simulate",), ("stress", "--scenarios", "paper"), ("bound", "--steps", "1")):
         words = " ".join(run(command[0], grid_folder, *command[1:], *few).out.split())
         assert "which covers the chance of the simulation only" in words
+    words, page, close = "cover the chance of the simulation only", tmp_path / "page.html", ("--close", "s1")
+    simulated = ("whatif", grid_folder, *close, "--incidents", "1000")
+    assert words in " ".join(run(*simulated, "-o", page).out.split())
+    assert words in page.read_text(encoding="utf-8")
+    assert any(words in note for note in json.loads(run(*simulated, "--json").out)["notes"])
+    assert words not in run("whatif", grid_folder, *close).out
+    assert words in " ".join(run("site", grid_folder, "--incidents", "1000").out.split())

@@ -55,15 +55,10 @@ def test_compare_has_every_standard_with_its_proof(run, folder: Path, city: City
     assert optimal["improvement_over_first"] > 0.0
 
 
-def test_compare_shows_standards_and_kinds(run, folder: Path) -> None:
-    """A person sees each standard, each kind, and the first and the last arrival."""
-    out = run("compare", folder).out
-    for words in ("fire: engine", "2 of 2 in", "fire: ladder", "medical: engine", "4 engines", "2 ladders"):
-        assert words in out
-    assert "Minutes until the first and the last engine are there:" in out
-    only = run("compare", folder, "--kind", "ladder")
-    assert only.code == 0
-    assert "4 engines" not in only.out
+def test_compare_shows_one_kind_alone(run, folder: Path) -> None:
+    """With --kind nothing is said of the others."""
+    ran = run("compare", folder, "--kind", "ladder")
+    assert (ran.code, "4 engines" in ran.out, "2 ladders" in ran.out) == (0, False, True)
 
 
 def test_decide_takes_and_gives_units(run, file: Path) -> None:
@@ -87,15 +82,6 @@ def test_decide_takes_and_gives_units(run, file: Path) -> None:
         assert option["first_p90_minutes"] <= option["last_p90_minutes"] * 1.001
     totals = [option["p_late"] + option["price"] for option in (document, *document["alternatives"])]
     assert totals == sorted(totals)
-
-
-def test_decide_explains_each_kind(run, file: Path) -> None:
-    """A person reads who goes, which standards they meet, and when the first and the last are there."""
-    out = " ".join(run("decide", file, "--at", "n5", "--type", "fire", "--idle", "all").out.split())
-    assert "(engine) and" in out
-    assert "Chance to meet the standards: 1 of 2 in" in out
-    assert "The first is there after" in out
-    assert "; the last after" in out
 
 
 def test_a_question_that_makes_no_sense_is_refused(refuse, file: Path, folder: Path) -> None:
@@ -153,17 +139,6 @@ def test_simulate_agrees_with_compare(run, folder: Path, file: Path) -> None:
         assert abs(one["late_fraction"] - other["late_fraction"]) < other["high"] - other["low"]
 
 
-def test_simulation_and_stress_show_standards(run, folder: Path) -> None:
-    """A person sees the missed standards of all kinds, each standard, and whether the gain survives."""
-    out = run("simulate", folder, "--incidents", "20000").out
-    assert "Missed, % of the incidents of each type:" in out
-    assert "ladder: " in out
-    out = run("stress", folder, "--incidents", "20000", "--scenarios", "paper,turnout").out
-    assert "missed per 100" in out
-    for words in ("fire: engine", "2 of 2 in", "medical: engine", "turnout: ladder", "the first and the last truck"):
-        assert words in out
-
-
 def test_records_have_a_row_for_each_kind(run, folder: Path, tmp_path: Path) -> None:
     """The Parquet file says of each incident and kind which type it was, who went and what was missed."""
     import duckdb
@@ -187,9 +162,6 @@ def test_lateness_shows_kinds_and_standards(run, folder: Path) -> None:
     first = document["classes"][0]["teams"][0]
     assert first["p_late"] == pytest.approx(first["missed"][0] + 0.5 * first["missed"][1])
     assert first["mean_minutes"] <= first["last_minutes"]
-    out = run("lateness", folder, "--at", "n5").out
-    assert "E01" in out
-    assert "T01" in out
 
 
 def test_each_kind_has_its_map(run, folder: Path, file: Path, tmp_path: Path) -> None:

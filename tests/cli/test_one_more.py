@@ -11,19 +11,6 @@ from runcard.city import demo_city, write_city
 from runcard.plan.words import incidents_a_day
 
 
-def test_it_names_the_best_place_first(run, town: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The best station, the gain in a year, response times beside it, the proof, and a row for each place shown."""
-    monkeypatch.setenv("COLUMNS", "160")
-    ran = run("site", town, "--kind", "engine", "--top", "3")
-    assert (ran.code, ran.err) == (0, "")
-    assert "One more engine does most at station" in ran.out
-    assert "fewer missed standards of engines a year" in ran.out
-    assert "The first engine is there after" in ran.out
-    assert "This is proven." in ran.out
-    assert sum(line.strip().startswith("station ") for line in ran.out.splitlines()) == 3
-    assert "as it is" in ran.out
-
-
 @pytest.mark.slow
 def test_json_has_every_place_and_the_page_is_written(run, town: Path, tmp_path: Path) -> None:
     """Nothing but JSON is printed; every node is there once, with its bounds; the page needs no network."""

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.departments import grid_department
-from tests.weeks import with_days, with_days_by_type
+from tests.weeks import with_days
 
 from runcard.assess.exact import assess_exactly
 from runcard.assess.plans import WEEK_POLICIES
@@ -26,22 +25,6 @@ def file(folder: Path) -> Path:
     path = folder.parent / "week.policy"
     assert main(["solve", str(folder), "-o", str(path)]) == 0
     return path
-
-
-@pytest.fixture(scope="module")
-def department(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A department whose types have rates of their own in each period."""
-    city = with_days_by_type(grid_department(side=3, engines=3, ladders=2))
-    return write_city(city, tmp_path_factory.mktemp("periods") / "department")
-
-
-def test_solve_says_what_each_period_proves(run, folder: Path, tmp_path: Path) -> None:
-    """Every period has a line, and the file is that of all of them."""
-    ran = run("solve", folder, "-o", tmp_path / "week.policy")
-    assert (ran.code, ran.err) == (0, "")
-    assert "day: optimal: late fraction proven to lie in" in ran.out
-    assert "night: optimal: late fraction proven to lie in" in ran.out
-    assert "16 states × 2 periods" in ran.out
 
 
 def test_decide_picks_the_period_by_the_clock(run, file: Path, folder: Path) -> None:
@@ -103,23 +86,6 @@ def test_compare_shows_the_week_and_what_the_hour_is_worth(run, folder: Path) ->
         )
 
 
-def test_compare_a_department(run, department: Path) -> None:
-    """Standards over the week, and one kind by itself."""
-    ran = run("compare", department, "--policies", "optimal/week,optimal")
-    assert (ran.code, ran.err) == (0, "")
-    assert "medical: engine" in ran.out
-    assert "Missed per 100 incidents in each period:" in ran.out
-    document = json.loads(run("compare", department, "--kind", "ladder", "--json").out)
-    assert [one["name"] for one in document["policies"]] == ["closest-first", "optimal/week", "optimal"]
-
-
-def test_compare_weights_at_the_mean_rates(run, folder: Path) -> None:
-    """The curve of weights is that of the mean rates, and says so."""
-    ran = run("compare", folder, "--weights", "0.1")
-    assert ran.code == 0
-    assert "Rates are the means of the week" in ran.out
-
-
 def test_simulate_shows_the_gain_with_its_interval(run, folder: Path, file: Path) -> None:
     """Both policies, and the paired gain of the one that knows the hour; a policy file does as its policy."""
     ran = run("simulate", folder, "--incidents", "4000")
@@ -133,13 +99,6 @@ def test_simulate_shows_the_gain_with_its_interval(run, folder: Path, file: Path
     held = json.loads(run("simulate", folder, "--incidents", "4000", "--policies", f"CF,{file}", "--json").out)
     assert held["policies"][1]["late_fraction"] == document["policies"][2]["late_fraction"]
     assert held["knowing_the_hour"] == []
-
-
-def test_simulate_a_department(run, department: Path) -> None:
-    """All kinds switch together."""
-    document = json.loads(run("simulate", department, "--incidents", "2000", "--json").out)
-    assert [one["name"] for one in document["policies"]] == ["closest-first", "optimal/week", "optimal"]
-    assert len(document["knowing_the_hour"]) == 1
 
 
 def test_stress_says_which_scenarios_have_rates_of_their_own(run, folder: Path) -> None:

@@ -51,13 +51,10 @@ def test_the_same_seed_gives_the_same_output(run, grid_folder: Path) -> None:
     assert run(*arguments, "--seed", "2").out != first
 
 
-def test_tables_name_the_policies_and_the_scenario(run, grid_folder: Path) -> None:
-    """Without --json there is a line about the scenario, a table of policies and one of stations."""
-    ran = run("simulate", grid_folder, "--incidents", "5000", "--scenario", "evening+turn-back")
-    assert ran.code == 0
-    assert "evening+turn-back" in ran.out
-    for word in ("closest-first", "optimal", "±", "s0", "s3", "sent a day"):
-        assert word in ran.out
+def test_scenarios_can_be_put_together(run, grid_folder: Path) -> None:
+    """The line above the table names both."""
+    ran = run("simulate", grid_folder, "--incidents", "500", "--scenario", "evening+turn-back")
+    assert (ran.code, "evening+turn-back" in ran.out) == (0, True)
 
 
 def test_records_are_one_flat_row_for_each_incident(run, grid_folder: Path, tmp_path: Path) -> None:
@@ -164,16 +161,6 @@ def test_policy_files_are_simulated_as_their_policies(
     for command in (["compare"], ["simulate", "--incidents", "320"], ["stress", "--incidents", "320"]):
         ran = run(command[0], grid_folder, "--policies", files, *command[1:])
         assert f"{cf} holds closest-first.\n{policy_file} holds optimal.\n" in ran.out
-
-
-def test_a_plain_city_speaks_of_late_incidents(run, grid_folder: Path) -> None:
-    """Without standards nothing is missed: incidents are late, as before."""
-    for command in ("simulate", "stress"):
-        options = () if command == "simulate" else ("--scenarios", "paper")
-        out = run(command, grid_folder, "--incidents", "2000", *options).out
-        assert "late, %" in out
-        assert "last" in out
-        assert "missed" not in out
 
 
 def test_the_only_truck_is_the_first_and_the_last(run, tmp_path: Path) -> None:

@@ -9,20 +9,6 @@ from runcard.city import demo_city, read_city, write_city
 from runcard.outputs.fit_file import care_words
 
 
-@pytest.mark.slow
-def test_it_says_what_changes_first(run, town: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The changes, the change in a year, response times beside it, every standard, areas and units."""
-    monkeypatch.setenv("COLUMNS", "160")
-    ran = run("whatif", town, "--close", "quayside", "--add", "engine@old-a4")
-    assert (ran.code, ran.err) == (0, "")
-    lines = ran.out.splitlines()
-    assert lines[1] == "- Station quayside (Quayside) closes."
-    assert "more missed standards a year" in ran.out
-    assert "The first engine is there after" in ran.out
-    for words in ("1 of 2 engines in 6 min", "Areas that lose", "Areas that gain", "engine-new-1", "proven"):
-        assert words in ran.out
-
-
 def test_json_has_all_of_it(run, town: Path) -> None:
     """Nothing but JSON is printed; the parts are there, and the numbers of the sum agree."""
     ran = run("whatif", town, "--remove", "E06,E07", "--json")
@@ -85,19 +71,6 @@ def test_a_unit_that_changes_and_whose_work_is_off_is_named(run, town: Path, tmp
     assert "it has 1.6 responses a day in the log and 6.0 in the city" in first
     assert others == FAULTS
     assert f"”). {first}" in run("whatif", folder, "--close", "quayside").out
-
-
-@pytest.mark.slow
-def test_an_interval_of_a_simulation_says_what_it_covers(run, town: Path, tmp_path: Path) -> None:
-    """On the terminal, on the page and in JSON; what is proven says nothing of chance."""
-    page, words = tmp_path / "page.html", "cover the chance of the simulation only"
-    ran = run("whatif", town, "--close", "quayside", "--incidents", 2000, "-o", page)
-    assert words in " ".join(ran.out.split())
-    assert words in page.read_text(encoding="utf-8")
-    found = json.loads(run("whatif", town, "--close", "quayside", "--incidents", 2000, "--json").out)
-    assert any(words in note for note in found["notes"])
-    assert words not in run("whatif", town, "--close", "quayside").out
-    assert words in " ".join(run("site", town, "--kind", "engine", "--incidents", 2000).out.split())
 
 
 @pytest.mark.slow

@@ -166,8 +166,11 @@ def test_each_part_of_the_rounding_is_counted(unit: float) -> None:
         size += chance[n] * (max(abs(lowest[n]), abs(highest[n])) + changes)
         of_levels += 32.0 * 4 * chance[n] * max(abs(lowest[n] - middle), abs(highest[n] - middle))
     wanted = u * ((num_terms + 16) * size * (2.0 if unit else 1.0) + of_levels) + unit
-    assert found.rounding - unit == pytest.approx(wanted - unit, rel=1e-6)
-    assert (found.lower, found.upper) == pytest.approx((chance @ lowest - wanted, chance @ highest + wanted), rel=1e-15)
+    assert found.rounding - unit == pytest.approx(wanted - unit, rel=1e-6, abs=0.0)  # else 1e-12 would be the same
+    assert (found.lower, found.upper) == (
+        float(chance @ lowest) - found.rounding,
+        float(chance @ highest) + found.rounding,
+    )
 
 
 def test_rounding_grows_with_the_number_of_terms() -> None:

@@ -3,18 +3,16 @@
 import tracemalloc
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from tests.seeds import each_seed
 
-from runcard.errors import InputError
 from runcard.mdp import cpu
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.memory import bytes_of_rows, bytes_of_values
 from runcard.mdp.rows import OrderRule, ValueRule
 from runcard.mdp.solve import solve_optimal
 
-from .problems import grid_problem, make_problem, random_problem
+from .problems import grid_problem, random_problem
 from .reference import Dense
 
 
@@ -66,13 +64,6 @@ def test_bounds_of_32_bits_hold(seed: int, max_improvements: int, monkeypatch: p
         assert lower <= optimum * (1 + 1e-12)
         assert optimum * (1 - 1e-12) <= upper
     assert bounds.upper / total - bounds.lower / total <= 3.0 * unit + 1e-11 * optimum
-
-
-def test_a_load_without_meaning_is_refused() -> None:
-    """A rate that is off by many orders of magnitude is an error in words, not a number."""
-    problem = make_problem([1, 1], [1, 2])
-    with pytest.raises(InputError, match="expected a load of at most 1000 incidents per truck and busy time, got 2"):
-        replace(problem, incidents_per_day=np.array([1e50, 1.0]))
 
 
 def test_no_more_memory_than_was_thought() -> None:

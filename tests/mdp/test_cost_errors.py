@@ -1,14 +1,12 @@
 """Tests that proven intervals count the errors of costs and measures, with dense solutions of the true costs."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from tests.seeds import each_seed
 
 from runcard.city import Objective
-from runcard.errors import InputError
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
@@ -93,18 +91,3 @@ def test_the_tolerance_is_the_solvers_own() -> None:
     assert (rough.converged, rough.improvements) == (exact.converged, exact.improvements) == (True, exact.improvements)
     assert rough.value.tobytes() == exact.value.tobytes()
     assert rough.upper == min(1.0, exact.upper + 0.2)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"cost_error": -1e-9}, "error >= 0 of cost"),
-        ({"cost_error": float("nan")}, "error >= 0 of cost"),
-        ({"measure_errors": {"minutes": float("inf")}}, "error >= 0 of minutes"),
-        ({"measure_errors": {"hours": 1.0}}, "errors only for measures that are there"),
-    ],
-)
-def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
-    """An error that is no number, or of a measure that is not there, is refused."""
-    with pytest.raises(InputError, match=message):
-        replace(make_problem([1, 2], [2, 1]), **changes)

@@ -156,7 +156,7 @@ class Joint:
 
 
 @pytest.mark.slow
-@each_seed(30)
+@each_seed(18)
 def test_all_kinds_together_are_no_better_than_each_by_itself(seed: int) -> None:
     """Joint brute force over states and choices of both kinds reaches exactly the sum of the optima of each kind."""
     city = random_department(seed, shared_delay=(1.0, 0.0, 0.5)[seed % 3])

@@ -1,17 +1,14 @@
-"""Tests of how a problem is laid out: numbers of states, chunks and waves, teams and keys."""
-
-from itertools import product
+"""Tests of how a problem is laid out: numbers of states, chunks and waves, and teams."""
 
 import numpy as np
 import pytest
-from tests.seeds import each_seed
 
 from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.mdp import layout
 from runcard.mdp.layout import starts, strides
 from runcard.response.teams import Teams
 
-from .problems import make_problem, random_problem
+from .problems import make_problem
 from .reference import Dense
 
 
@@ -56,26 +53,3 @@ def test_chunks_cover_every_state_once(trucks: list[int], chunk_states: int, mon
             for team in teams:
                 down = chunk_of[dense.after(state, team)]
                 assert down == own or chunks[down].wave < chunks[own].wave
-
-
-@each_seed(8)
-def test_keys_hold_the_costs_in_their_order(seed: int) -> None:
-    """Read back, a key is the cost of its team at its point, within a unit of its class; padding has no rate."""
-    problem = random_problem(seed)
-    for keys, bits in ((problem.layout.narrow, 32), (problem.layout.wide, 64)):
-        assert keys.key.itemsize == bits // 8
-        assert keys.rate.sum() == pytest.approx(problem.total_incidents_per_day, rel=1e-12)
-        assert (keys.rate[keys.source < 0] == 0.0).all()
-        tile = keys.key.shape[1]
-        for c in range(len(keys.needed)):
-            first, last = keys.first_team[c], keys.last_team[c]
-            here = range(keys.first_point[c], keys.first_point[c + 1])
-            for team, (place, padded) in product(range(first, last), enumerate(here)):
-                row = keys.first_row[c] + place // tile * (last - first) + team - first
-                key = int(keys.key[row, place % tile])
-                assert key & ((1 << keys.shift) - 1) == 0
-                assert key < 1 << (bits - 2)
-                if keys.source[padded] >= 0:
-                    cost = problem.cost[team, keys.source[padded]]
-                    found = (key >> keys.shift) / keys.scale[c] + keys.lowest[c]
-                    assert cost - 1.0 / keys.scale[c] - 1e-15 <= found <= cost + 1e-15

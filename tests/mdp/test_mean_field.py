@@ -123,24 +123,17 @@ def test_values_of_closest_first(problem: DispatchProblem, monkeypatch: pytest.M
 
 
 def test_values_of_the_second_round(problem: DispatchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second round is the mean field of the policy that is greedy for the values of the first."""
+    """The second round is the mean field of the policy that is greedy for the values of the first.
+
+    In the steady state as many trucks leave each station as return to it, in both rounds.
+    """
     monkeypatch.setattr(mean_field, "STEPS", 200)
-    first = MeanField(problem, problem.order).values()
-    greedy = Dense(problem).greedy_table(sum_of_tables(first))
-    exact = DenseField(problem, greedy).values(400)
-    assert distance(sum_of_tables(mean_field_values(problem)), exact) < 1e-4
-
-
-def test_steady_chances_are_in_balance(problem: DispatchProblem) -> None:
-    """In the steady state as many trucks leave each station as return to it, in the first round and in the second."""
-    dense = Dense(problem)
-    first = MeanField(problem, problem.order).values()
-    second = mean_field_values(problem)
-    for values, table in (
-        (first, dense.order_table(problem.order)),
-        (second, dense.greedy_table(sum_of_tables(first))),
-    ):
-        assert np.abs(DenseField(problem, table).unbalanced(values.busy)).max() < 1e-8
+    dense, first, second = Dense(problem), MeanField(problem, problem.order).values(), mean_field_values(problem)
+    closest = DenseField(problem, dense.order_table(problem.order))
+    greedy = DenseField(problem, dense.greedy_table(sum_of_tables(first)))
+    assert distance(sum_of_tables(second), greedy.values(400)) < 1e-4
+    for values, field in ((first, closest), (second, greedy)):
+        assert np.abs(field.unbalanced(values.busy)).max() < 1e-8
 
 
 @pytest.mark.parametrize("needed", [1, 2, 3])

@@ -38,6 +38,13 @@ from .problems import make_problem
         ({"measures": {"late": np.zeros((5, 2))}}, "late to be the cost"),
         ({"station_ids": ("a", "a")}, "station id once, got 'a' several times"),
         ({"trucks": np.ma.masked_array([1, 2], [False, True])}, "trucks, got a masked array"),
+        (
+            {"incidents_per_day": np.array([1e50, 1.0])},
+            "a load of at most 1000 incidents per truck and busy time, got 1",
+        ),
+        *(({"cost_error": error}, "error >= 0 of cost") for error in (-1e-9, float("nan"))),
+        ({"measure_errors": {"minutes": float("inf")}}, "error >= 0 of minutes"),
+        ({"measure_errors": {"hours": 1.0}}, "errors only for measures that are there"),
         ({"measures": {"minutes": np.ma.masked_invalid(np.full((5, 2), np.nan))}}, "minutes, got a masked array"),
     ],
 )

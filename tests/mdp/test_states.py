@@ -3,7 +3,6 @@
 import gc
 import weakref
 
-import numpy as np
 import pytest
 
 from runcard.mdp.evaluate import evaluate_rule
@@ -11,23 +10,6 @@ from runcard.mdp.rows import OrderRule
 from runcard.mdp.solve import solve_optimal
 
 from .problems import make_problem
-from .reference import Dense
-
-
-@pytest.mark.parametrize("needed", [[1], [2, 3], [1, 2, 3], [4], [4, 2, 1]])
-def test_the_start_has_the_right_total_at_every_level(needed: list[int]) -> None:
-    """Even probabilities add up to the distribution of idle trucks, and their dispatches to what leaves each level."""
-    problem = make_problem([2, 1, 3], needed, load=0.5)
-    states, idle_distribution = problem.states, problem.levels.idle_distribution
-    assert np.array_equal(states.level, np.array(Dense(problem).states).sum(axis=1))
-    totals = np.bincount(states.level, weights=states.even_probability)
-    np.testing.assert_allclose(totals, idle_distribution, rtol=1e-12)
-    arrivals = np.bincount(states.level, weights=states.even_arrivals)
-    expected = np.zeros(7)
-    for n in range(1, 7):
-        for rate, k in zip(problem.incidents_per_day, problem.trucks_needed, strict=True):
-            expected[n - min(n, k)] += rate * idle_distribution[n]
-    np.testing.assert_allclose(arrivals, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_what_policies_share_is_made_once_and_read_only() -> None:

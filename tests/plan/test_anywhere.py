@@ -180,12 +180,12 @@ def test_a_demand_point_by_its_coordinates_is_the_demand_point() -> None:
     city = department(1)
     solved = solve(city)
     node = next(node for node in city.nodes if node.node_id == city.demand[0].node_id)
-    named = solved.decide(Situation(at=node.node_id, type="fire", idle=solved.unit_ids))
-    found = solved.decide(Situation(at=(node.x_coord + 0.2, node.y_coord - 0.1), type="fire", idle=solved.unit_ids))
+    place = node.x_coord + 0.2, node.y_coord - 0.1
+    named, found = (solved.decide(Situation(at=at, type="fire")) for at in (node.node_id, place))
     assert [one.decision for one in found.kinds] == [one.decision for one in named.kinds]
     assert named.spot is None
     assert found.spot is not None
-    assert found.spot.coordinates == (node.x_coord + 0.2, node.y_coord - 0.1)
+    assert found.spot.coordinates == place
 
 
 @pytest.mark.parametrize("shared_delay", [0.0, 0.5, 1.0])
@@ -330,40 +330,31 @@ def test_who_is_closest_counts_the_start_of_those_on_the_road(monkeypatch: pytes
 
 
 def test_what_cannot_be_is_refused_in_a_sentence() -> None:
-    """Unknown units, busy units that are moved, unknown nodes, and no city."""
-    solved = solve(one_way(), "closest-first")
+    """Unknown units, busy units that are moved, unknown nodes, no city, or that of another department.
+
+    A policy that is a function of the demand point's number has no answer elsewhere.
+    """
+    city, moved = one_way(), {"E1": "a"}
+    solved = solve(city, "closest-first")
     bare = replace(solved, ground=None)
-    for words, of, idle, place, moved in (
-        ("expected a unit that is not at home, got 'E9', which is none", solved, ["E1"], "b", {"E9": "a"}),
-        ("unit E2: expected it to be idle, since it is said to be free elsewhere, got busy", solved, ["E1"], "b",
-         {"E2": "a"}),
-        ("unit E1: expected a node of lane, got 'z'", solved, ["E1"], "b", {"E1": "z"}),
-        ("the incident: expected a node of lane, got 'z'", solved, ["E1"], "z", None),
-        ("expected moved units as a mapping", solved, ["E1"], "b", ["E1"]),
-        ("expected a place and a type as text", solved, ["E1"], 7, None),
-        ("expected a demand point (b), got 'a'", bare, ["E1"], "a", None),
-        ("the policy holds no city", bare, ["E1"], "b", {"E1": "a"}),
-        ("the policy holds no city", bare, ["E1"], (0.0, 0.0), None),
-    ):  # fmt: skip
+    more = solve(replace(city, units=(*city.units, Unit("E3", "s", "engine"))), "closest-first")
+    other = replace(solved, ground=more.ground)
+    choose = FunctionPolicy(problem=dispatch_problem(city), name="mine", choose=lambda idle, point, teams: teams[0])
+    mine = plan_of(city, {"engine": choose})
+    assert mine.decide(Situation(at="b", type="fire", idle=["E2"])).units == ("E2",)
+    for words, plan, place, elsewhere in (
+        ("expected a unit that is not at home, got 'E9', which is none", solved, "b", {"E9": "a"}),
+        ("unit E2: expected it to be idle, since it is said to be free elsewhere, got busy", solved, "b", {"E2": "a"}),
+        ("unit E1: expected a node of lane, got 'z'", solved, "b", {"E1": "z"}),
+        ("the incident: expected a node of lane, got 'z'", solved, "z", None),
+        ("expected moved units as a mapping", solved, "b", ["E1"]),
+        ("expected a place and a type as text", solved, 7, None),
+        ("expected a demand point (b), got 'a'", bare, "a", None),
+        ("the policy holds no city", bare, "b", moved),
+        ("the policy holds no city", bare, (0.0, 0.0), None),
+        ("mine: a policy that is a function decides for demand points only", mine, "a", None),
+        ("lane: expected the stations and demand points that engine has", other, "a", None),
+    ):
         with pytest.raises(InputError) as caught:
-            of.decide(Situation(at=place, type="fire", idle=idle, moved=moved))  # type: ignore[arg-type]
+            plan.decide(Situation(at=place, type="fire", idle=["E1"], moved=elsewhere))  # type: ignore[arg-type]
         assert words in str(caught.value)
-
-
-def test_a_function_decides_for_demand_points_only() -> None:
-    """A policy that is a function of the demand point's number has no answer elsewhere, and says so."""
-    city = one_way()
-    problem = dispatch_problem(city)
-    policy = FunctionPolicy(problem=problem, name="mine", choose=lambda idle, point, teams: teams[0])
-    solved = plan_of(city, {"engine": policy})
-    assert solved.decide(Situation(at="b", type="fire", idle=["E2"])).units == ("E2",)
-    with pytest.raises(InputError, match="mine: a policy that is a function decides for demand points only"):
-        solved.decide(Situation(at="a", type="fire", idle=["E2"]))
-
-
-def test_the_city_of_another_department_is_refused() -> None:
-    """A ground whose stations are not those of the policies is an error, not an answer."""
-    solved = solve(one_way(), "closest-first")
-    other = solve(replace(one_way(), units=(*one_way().units, Unit("E3", "s", "engine"))), "closest-first")
-    with pytest.raises(InputError, match="lane: expected the stations and demand points that engine has"):
-        replace(solved, ground=other.ground).decide(Situation(at="a", type="fire", idle=["E1"]))

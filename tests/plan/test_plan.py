@@ -15,12 +15,6 @@ from runcard.plan.situation import Situation
 from runcard.policy.solve import solve_problem
 
 
-@pytest.fixture(scope="module")
-def department() -> Plan:
-    """Four engines and two ladders, one of each at the first two stations."""
-    return solve(grid_department(side=4, engines=4, ladders=2))
-
-
 def test_each_kind_decides_as_its_own_policy_does(department: Plan) -> None:
     """For every set of idle units the teams are those of the policies of the kinds, asked one by one."""
     city = grid_department(side=4, engines=4, ladders=2)

@@ -3,24 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from tests.departments import grid_department
 
 from runcard.plan.answer import kind_document
 from runcard.plan.fleet import KindDecision
-from runcard.plan.plan import Plan, solve
+from runcard.plan.plan import Plan
 from runcard.plan.reasons import BY_TIME, ON_CARD, met_words, missed_words, reason_of
 from runcard.plan.situation import Situation
 from runcard.policy.base import Option
 from runcard.policy.by_order import OrderPolicy
 
 ENGINES = {"E01", "E02", "E03", "E04"}
-
-
-@pytest.fixture(scope="module")
-def department() -> Plan:
-    """Four engines and two ladders on sixteen nodes, with the best policy."""
-    return solve(grid_department(side=4, engines=4, ladders=2))
 
 
 def ladder(department: Plan, idle: set[str], node: str = "n5") -> KindDecision:

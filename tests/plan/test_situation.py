@@ -13,26 +13,20 @@ from runcard.plan.plan import Plan, solve
 from runcard.plan.situation import Situation, checked_units, units_said
 
 
-@pytest.fixture(scope="module")
-def plan() -> Plan:
-    """Four engines and two ladders, with the best policies."""
-    return solve(grid_department(side=4, engines=4, ladders=2))
-
-
-def test_idle_units_and_busy_ones_say_the_same(plan: Plan) -> None:
+def test_idle_units_and_busy_ones_say_the_same(department: Plan) -> None:
     """Who is idle, who is busy, and nobody for every unit: three ways to one document."""
     asked = {"at": "n5", "type": "fire"}
-    every = plan.decide(Situation(**asked)).whole_document()
-    assert plan.decide(Situation(**asked, idle=plan.unit_ids)).whole_document() == every
-    assert plan.decide(Situation(**asked, busy=())).whole_document() == every
-    without = plan.decide(Situation(**asked, busy={"E01"})).whole_document()
-    assert plan.decide(Situation(**asked, idle=set(plan.unit_ids) - {"E01"})).whole_document() == without
+    every = department.decide(Situation(**asked)).whole_document()
+    assert department.decide(Situation(**asked, idle=department.unit_ids)).whole_document() == every
+    assert department.decide(Situation(**asked, busy=())).whole_document() == every
+    without = department.decide(Situation(**asked, busy={"E01"})).whole_document()
+    assert department.decide(Situation(**asked, idle=set(department.unit_ids) - {"E01"})).whole_document() == without
     assert "E01" not in json.dumps(without)
 
 
-def test_a_document_adds_up(plan: Plan) -> None:
+def test_a_document_adds_up(department: Plan) -> None:
     """The team is that of all kinds, chances and prices are sums, and each alternative changes one kind."""
-    document = plan.decide(Situation(at="n5", type="fire")).whole_document()
+    document = department.decide(Situation(at="n5", type="fire")).whole_document()
     kinds = document["kinds"]
     assert document["team"] == [unit for kind in kinds for unit in kind["units"]]
     assert document["units"] == {kind["kind"]: kind["units"] for kind in kinds}
@@ -44,7 +38,7 @@ def test_a_document_adds_up(plan: Plan) -> None:
     for option in document["alternatives"]:
         changed = [kind for kind in kinds if not set(kind["units"]) <= set(option["team"])]
         assert len(changed) == 1
-    assert set(document["truck_prices"]) == set(plan.unit_ids)
+    assert set(document["truck_prices"]) == set(department.unit_ids)
 
 
 def test_the_type_may_be_left_out_where_there_is_one() -> None:

@@ -1,14 +1,11 @@
 """Tests of bulk decisions of one-step-mean-field in cities: the same teams as `decide`, in bounded memory."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from runcard.city import City, generate_grid
+from runcard.city import generate_grid
 from runcard.mdp.from_city import dispatch_problem
-from runcard.mdp.kernels.lookahead_best import team_ahead
 from runcard.policy.ahead import AheadPolicy
 from runcard.policy.ahead_rule import MOST_RANKED, AheadRule
 from runcard.policy.mean_field import solve_mean_field
@@ -19,12 +16,6 @@ from ..departments import grid_department
 pytestmark = pytest.mark.usefixtures("coarse_values")
 
 
-def with_needs(city: City, needs: tuple[int, ...], num_points: int) -> City:
-    """The city with some of its demand points, one after another of these needs."""
-    points = (replace(point, trucks=needs[n % len(needs)]) for n, point in enumerate(city.demand[:num_points]))
-    return replace(city, demand=tuple(points))
-
-
 def rule_of(policy: AheadPolicy) -> AheadRule:
     """What its kernels decide by."""
     rule = policy.in_bulk(0.0).ahead
@@ -32,47 +23,20 @@ def rule_of(policy: AheadPolicy) -> AheadRule:
     return rule
 
 
-def random_states(policy: AheadPolicy, number: int, seed: int) -> list[NDArray[np.int64]]:
-    """No truck idle, all idle, and states from nearly all busy to nearly all idle."""
-    rng, trucks = np.random.default_rng(seed), policy.problem.trucks
-    return [np.zeros_like(trucks), trucks.copy(), *(rng.binomial(trucks, rng.random()) for _ in range(number - 2))]
-
-
-def check_same(policy: AheadPolicy, number: int, seed: int = 1) -> None:
-    """So many decisions, each in another state, are those of `decide`."""
-    rule, problem = rule_of(policy), policy.problem
-    scratch, rng = rule.scratch(), np.random.default_rng([seed, 1])
-    for idle in random_states(policy, number, seed):
-        point = int(rng.integers(problem.num_points))
-        team = team_ahead(point, idle.copy(), scratch, *rule)
-        assert team == team_number(problem, policy.decide(idle, point).team), (idle, point)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("num_stations", "trucks_per_station", "needs", "gamma", "number"),
-    [(8, 2, (2, 1, 3), 0.3, 100), (24, 1, (2,), 0.3, 100), (30, 1, (1, 2, 3), 0.15, 60), (11, 3, (1, 4), 0.2, 20)],
-)
-def test_the_same_teams_as_decide(
-    num_stations: int, trucks_per_station: int, needs: tuple[int, ...], gamma: float, number: int
-) -> None:
-    """In grids of 16 to 33 trucks, with needs of 1 to 4, from nobody idle to everybody: the teams are the same."""
-    city = generate_grid(
-        side=6, num_stations=num_stations, trucks_per_station=trucks_per_station, load=0.1, seed=2, gamma=gamma,
-        shared_delay=0.0,
-    )  # fmt: skip
-    problem = dispatch_problem(with_needs(city, needs, num_points=30), minutes=False)
-    check_same(solve_mean_field(problem), number)
+def check_same(policy: AheadPolicy, number: int, points: NDArray[np.int64]) -> None:
+    """In states from nobody idle to everybody, what the kernel sends to some points at once is what `decide` does."""
+    problem, rng = policy.problem, np.random.default_rng(3)
+    assert policy.in_bulk(len(points)).ahead is not None
+    some = (rng.binomial(problem.trucks, rng.random()) for _ in range(number - 2))
+    for idle in (0 * problem.trucks, problem.trucks, *some):
+        decided = [team_number(problem, policy.decide(idle, point).team) for point in points.tolist()]
+        assert policy.teams(idle, points).tolist() == decided
 
 
 def test_the_explorer_sends_the_same_teams_to_every_point() -> None:
     """Asked for all points in one state after another, the explorer sends what `decide` does, in the kernel."""
     problem = dispatch_problem(grid_department(side=5, engines=16, ladders=9), kind="ladder", minutes=False)
-    policy, points = solve_mean_field(problem), np.arange(problem.num_points)
-    assert policy.in_bulk(len(points)).ahead is not None
-    for idle in random_states(policy, 5, seed=3):
-        decided = [team_number(problem, policy.decide(idle, point).team) for point in points.tolist()]
-        assert policy.teams(idle, points).tolist() == decided
+    check_same(solve_mean_field(problem), 5, np.arange(problem.num_points))
 
 
 def test_memory_is_bounded() -> None:
@@ -84,7 +48,7 @@ def test_memory_is_bounded() -> None:
     assert len(rule.ranked.team) == len(rule.ranked.cost) <= MOST_RANKED
     assert sum(array.nbytes for array in arrays if isinstance(array, np.ndarray)) < 64 * 2**20
     assert rule_of(policy) is rule
-    check_same(policy, 20)
+    check_same(policy, 7, np.arange(0, 49, 16))
 
 
 def test_values_of_every_state_come_first() -> None:

@@ -10,7 +10,6 @@ from tests.seeds import each_seed
 
 import runcard.policy.fixed_card
 from runcard.mdp.evaluate import evaluate_rule
-from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy.by_order import exact_prices
@@ -19,7 +18,6 @@ from runcard.policy.closest_first import closest_first_value
 from runcard.policy.fixed_card import FixedCard, improve_card, solve_fixed_card
 from runcard.policy.solve_options import SolveOptions
 
-from ..conftest import GoldenCity
 from ..mdp.problems import grid_problem, ids_of, make_problem, random_problem
 from ..mdp.reference import Dense
 
@@ -44,17 +42,6 @@ def check_card(card: FixedCard) -> None:
     assert card.certificate is not None
     assert card.certificate.converged
     assert card.certificate.lower * (1 - 1e-9) - 1e-14 <= late <= card.certificate.upper * (1 + 1e-9) + 1e-14
-
-
-def test_golden_cities(golden: GoldenCity) -> None:
-    """On each golden city the card lies between the optimum and closest-first."""
-    card = solve_fixed_card(dispatch_problem(golden.city))
-    check_card(card)
-    assert card.finished
-    assert card.certificate is not None
-    answers = golden.answers["late_fraction"]
-    assert answers["optimal"] * (1 - 1e-9) <= card.certificate.upper
-    assert card.certificate.lower <= answers["closest-first"] * (1 + 1e-9)
 
 
 @each_seed(25)

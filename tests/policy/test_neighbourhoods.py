@@ -49,19 +49,16 @@ def test_it_is_not_later_than_closest_first_where_nearly_all_are_late(
     assert late < closest
 
 
-def test_a_fleet_smaller_than_what_incidents_need_has_values() -> None:
-    """There is no band then: every incident takes all trucks, and the optimum is found."""
-    problem = make_problem([1, 1], [3, 1], seed=1, load=0.3)
-    late = [runcard.evaluate(runcard.solve_problem(problem, name)).cost for name in (NAME, "optimal")]
-    assert late[0] == pytest.approx(late[1])
+def test_small_fleets_and_stations_of_several_trucks_have_values() -> None:
+    """Where every incident takes all trucks there is no band, and the optimum is found.
 
-
-def test_stations_of_several_trucks_and_needs() -> None:
-    """Tables by station serve teams of one to three trucks, and come near the optimum."""
-    problem = make_problem([2, 1, 3, 1, 2], [1, 2, 3, 2, 1, 2, 2, 3], seed=4, load=0.3)
-    found = runcard.evaluate(runcard.solve_problem(problem, NAME)).late_fraction
-    best = runcard.evaluate(runcard.solve_problem(problem, "optimal")).late_fraction
-    assert best <= found <= 1.01 * best
+    Tables by station serve teams of one to three trucks, and come near the optimum.
+    """
+    all_go = make_problem([1, 1], [3, 1], seed=1, load=0.3)
+    several = make_problem([2, 1, 3, 1, 2], [1, 2, 3, 2, 1, 2, 2, 3], seed=4, load=0.3)
+    for problem, most in ((all_go, 1.0), (several, 1.01)):
+        late, best = (runcard.evaluate(runcard.solve_problem(problem, name)).cost for name in (NAME, "optimal"))
+        assert best * (1.0 - 1e-6) <= late <= most * best * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("stations", [[0, 1, 2], [0, 0, 2], [2, 0, 2, 2], [1, 1]])

@@ -21,6 +21,9 @@ from runcard.service.board import QUEUE_LENGTH, Board
 from runcard.service.parts import Parts
 from runcard.service.routes.board import _events
 
+UNITS = ("E01", "E02", "E03", "E04", "T01", "T02")
+"""Those of the small department."""
+FIRE = {"area": "n5", "type": "fire"}
 ROSTER = [Unit("E01", "s0", "engine"), Unit("E02", "s1", "engine"), Unit("T01", "s0", "ladder")]
 
 
@@ -69,7 +72,7 @@ def test_an_answer_by_a_board_that_nobody_told_says_so(serve: Any, tmp_path: Pat
 
     There is none where the request says who is free or busy: the board is not asked then.
     """
-    path, asked = tmp_path / "board.json", {"area": "n5", "type": "fire"}
+    path, asked = tmp_path / "board.json", FIRE
     client = serve(board=path)
 
     def notes(**who: Any) -> list[str]:
@@ -88,8 +91,7 @@ def test_an_answer_by_a_board_that_nobody_told_says_so(serve: Any, tmp_path: Pat
     end(client)
     client = serve(board=path)
     assert notes() == [some]
-    every = ("E01", "E02", "E03", "E04", "T01", "T02")
-    client.put("/v1/board", json={"units": {unit: {"status": "idle"} for unit in every}})
+    client.put("/v1/board", json={"units": {unit: {"status": "idle"} for unit in UNITS}})
     assert notes() == []
     end(client)
     client = serve(board=path)
@@ -100,7 +102,7 @@ def test_an_answer_by_a_board_that_nobody_told_says_so(serve: Any, tmp_path: Pat
     path.write_text(json.dumps(document))  # as a service wrote it that did not count who was told
     client = serve(board=path)
     assert notes() == [nothing]
-    for unit in every:  # one by one it is the same in the end
+    for unit in UNITS:  # one by one it is the same in the end
         assert notes() != []
         client.put(f"/v1/units/{unit}", json={"status": "idle"})
     assert notes() == []
@@ -138,7 +140,7 @@ def test_units_out_of_service_are_not_sent_though_they_are_not_busy(client: Any)
     client.put("/v1/units/E01", json={"status": "busy"})
 
     def answer(**who: list[str]) -> dict[str, Any]:
-        found: dict[str, Any] = client.post("/v1/decisions", json={"area": "n5", "type": "fire", **who}).json()
+        found: dict[str, Any] = client.post("/v1/decisions", json=FIRE | who).json()
         return found
 
     by_busy, by_idle = answer(busy=["E01"]), answer(idle=["T01", "E02"])
@@ -219,7 +221,7 @@ def test_listeners_see_the_board_and_then_every_change() -> None:
 def test_the_whole_board_is_set_in_one_step(serve: Any, tmp_path: Path) -> None:
     """One version more, kept over a restart; with a unit that is missing, unknown or nowhere, nothing changes."""
     client = serve(board=tmp_path / "board.json")
-    every = {unit: {"status": "idle"} for unit in ("E01", "E02", "E03", "E04", "T01", "T02")}
+    every = {unit: {"status": "idle"} for unit in UNITS}
     given = every | {"E02": {"status": "busy"}, "T01": {"status": "idle", "node": "n9"}}
     answer = client.put("/v1/board", json={"units": given})
     assert (answer.status_code, answer.json()) == (200, client.get("/v1/board").json())

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from runcard.plan.answer import Answer
 from runcard.plan.anywhere import _Here
 from runcard.plan.file import load
 from runcard.plan.plan import Plan
@@ -22,6 +23,13 @@ NODES = [f"n{number}" for number in range(16)]
 def department(policy_folder: Any) -> Plan:
     """The department of the served file, as Python has it."""
     return load(policy_folder / "optimal.policy")
+
+
+def is_decided(answer: dict[str, Any], expected: Answer) -> None:
+    """Assert that units, chances and prices of an answer are those that the library found."""
+    assert answer["team"] == list(expected.units)
+    assert [one["p_late"] for one in answer["kinds"]] == [one.decision.p_late for one in expected.kinds]
+    assert [one["price"] for one in answer["kinds"]] == [one.decision.price for one in expected.kinds]
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -40,12 +48,10 @@ def test_an_answer_is_that_of_the_library(
     assert response.status_code == 200, response.text
     answer = response.json()
     expected = department.decide(Situation(at=node, type=of_type, idle=idle))
-    assert answer["team"] == list(expected.units)
+    is_decided(answer, expected)
     assert (answer["answered_by"], answer["fallback"]) == ("optimal", False)
     for one, kind in zip(answer["kinds"], expected.kinds, strict=True):
         assert one["units"] == list(kind.units)
-        assert one["p_late"] == kind.decision.p_late
-        assert one["price"] == kind.decision.price
         missed = kind.fleet.chances(kind.point, kind.decision)
         assert [standard["chance"] for standard in one["standards"]] == [1.0 - chance for chance in missed]
         others = [list(kind.fleet.unit_ids(other.team, idle)) for other in kind.decision.alternatives]
@@ -74,9 +80,7 @@ def test_units_on_the_road_are_those_of_the_library(
     answers.append(client.post("/v1/decisions", json={"node": node, "type": of_type}).json())
     expected = department.decide(Situation(at=node, type=of_type, idle=idle, moved=moved))
     for answer in answers:
-        assert answer["team"] == list(expected.units)
-        assert [one["p_late"] for one in answer["kinds"]] == [one.decision.p_late for one in expected.kinds]
-        assert [one["price"] for one in answer["kinds"]] == [one.decision.price for one in expected.kinds]
+        is_decided(answer, expected)
         assert answer["fallback"] is False
 
 
@@ -151,6 +155,4 @@ def test_an_answer_can_be_found_again_from_its_record_alone(
     place = asked.get("area") or (asked["x"], asked["y"])
     moved = {unit: at["node"] for unit, at in record["moved"].items()}
     found = department.decide(Situation(at=place, type=record["type"], idle=set(record["idle"]), moved=moved))
-    assert record["team"] == list(found.units)
-    assert [one["p_late"] for one in record["kinds"]] == [one.decision.p_late for one in found.kinds]
-    assert [one["price"] for one in record["kinds"]] == [one.decision.price for one in found.kinds]
+    is_decided(record, found)

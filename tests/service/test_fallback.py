@@ -20,6 +20,7 @@ from runcard.outputs.cards.csv_file import read_cards, write_cards_csv
 from runcard.plan.file import load, save
 from runcard.plan.plan import solve
 from runcard.service.answers import Answerer
+from runcard.service.documents import DecisionRequest
 
 ASKED = {"area": "n5", "type": "fire", "busy": ["E01"], "moved": {"E02": {"node": "n6"}}}
 
@@ -165,6 +166,18 @@ def test_a_policy_that_the_machine_held_up_is_quick_again(
             slow.append(store.serving.slow)
     assert slow == [True, True, False, False, *[True] * 4]
     assert caplog.text.count("its answers are computed at once again") == 1
+
+
+def test_only_quick_answers_in_a_row_are_forgiven(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A late answer among quick ones begins the count again."""
+    monkeypatch.setattr("runcard.service.answers.FORGIVEN_AFTER", 3)
+    answerer, slow = client.app.state.parts.answerer, list[bool]()
+    answerer.store.add(replace(answerer.store.serving, slow=True, found_quick=True), serve=True)
+    asked = answerer.situation(DecisionRequest(area="n5", type="fire"))
+    for seconds in (0.0, 0.0, 1.0, 0.0, 0.0, 0.0):
+        answerer._forgive(asked, seconds)
+        slow.append(answerer.store.serving.slow)
+    assert slow == [True] * 5 + [False]
 
 
 def test_a_place_off_the_demand_points_is_answered_for_too(serve: Any, stuck: threading.Event) -> None:

@@ -71,34 +71,30 @@ def test_a_service_answers_streams_keeps_its_board_and_ends_well(running: RealSe
     assert "Traceback" not in printed
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
+def test_what_cannot_be_served_is_said(
+    policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """A wrong option is a sentence and an exit code before anything listens; settings are tried in test_settings.py."""
+    monkeypatch.chdir(tmp_path)
+    for words, found in (
         (["--host", "0.0.0.0"], "expected a file of API keys (--keys) before the service is open to other machines"),
         (["--limit-ms", "0"], "expected limit_ms > 0"),
         (["--keys", "missing.json"], "missing.json"),
         (["--audit", "ftp://somewhere"], "expected a path, sqlite:///path or postgresql://host/database"),
-    ],
-)
-def test_what_cannot_be_served_is_said(
-    words: list[str], found: str, policy_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    """A wrong option is a sentence and an exit code before anything listens."""
-    monkeypatch.chdir(tmp_path)
-    assert main(["serve", str(policy_folder / "optimal.policy"), "--port", str(free_port()), *words]) in (1, 2)
-    assert found in " ".join(capsys.readouterr().err.split())
-    assert not list(tmp_path.iterdir())
+    ):
+        assert main(["serve", str(policy_folder / "optimal.policy"), "--port", str(free_port()), *words]) in (1, 2)
+        assert found in " ".join(capsys.readouterr().err.split())
+        assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("package", ["fastapi", "httptools", "prometheus_client", "uvicorn"])
-def test_a_package_that_is_missing_is_named(
-    package: str, policy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_a_package_that_is_missing_is_named(policy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Without a package of the extra the command says which, and how to install it."""
-    monkeypatch.setitem(sys.modules, package, None)
-    assert main(["serve", str(policy_folder / "optimal.policy")]) == 1
-    said = " ".join(capsys.readouterr().err.split())
-    assert f"needs {package}, which is not installed: pip install 'runcard[service]'" in said
+    for package in ("fastapi", "httptools", "prometheus_client", "uvicorn"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, package, None)
+            assert main(["serve", str(policy_folder / "optimal.policy")]) == 1
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"needs {package}, which is not installed: pip install 'runcard[service]'" in said
 
 
 def test_a_long_start_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

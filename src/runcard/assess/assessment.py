@@ -38,6 +38,12 @@ class Assessment:
         """The outcomes in turn."""
         return iter(self.outcomes)
 
+    def __str__(self) -> str:
+        """The plans side by side as a table of plain text, and how they were assessed."""
+        from runcard.assess.notebook import assessment_text  # it knows this class
+
+        return assessment_text(self)
+
     def _repr_html_(self) -> str:
         """The assessment in a notebook."""
         from runcard.assess.notebook import assessment_html  # it knows this class

@@ -18,6 +18,7 @@ from runcard.assess.outcome import FleetOutcome, Outcome, larger_by, weighted
 from runcard.assess.why import WhyMissed
 from runcard.city.model import City, Standard
 from runcard.city.periods import ALWAYS
+from runcard.errors import InputError
 from runcard.interval import Interval
 
 NOTHING: Final = Interval(0.0, 0.0, 0.0, proven=True)
@@ -195,6 +196,28 @@ class Difference:
         """The incidents a day that need each kind, before and after."""
         ends = ((change.before.city, change.after.city) for change in self.kinds.values())
         return [(before.incidents_per_day, after.incidents_per_day) for before, after in ends]
+
+
+def difference(before: Outcome, after: Outcome) -> Difference:
+    """What changes from one outcome to another one, of two plans or of two cities with the same kinds and standards.
+
+    Where both were simulated over the same incidents the difference is paired; else its ends are those that both
+    intervals allow, which are proven if both are.
+    """
+    if len(before.periods) > 1 or len(after.periods) > 1:
+        raise InputError(
+            f"{before.name}: expected outcomes of one period, as in_period(name) gives them, got those of "
+            f"{', '.join(before.periods)}"
+        )
+    ends = [tuple((fleet.kind, tuple(of.standard for of in fleet.standards)) for fleet in outcome.fleets.values())
+            for outcome in (before, after)]  # fmt: skip
+    if ends[0] != ends[1]:
+        raise InputError(
+            f"{after.name}: expected the kinds and standards of {before.name} ({', '.join(before.fleets)}), got others "
+            f"({', '.join(after.fleets)})"
+        )
+    kinds = {kind: FleetChange(fleet, after.fleets[kind]) for kind, fleet in before.fleets.items()}
+    return Difference(before=before.city, after=after.city, kinds=kinds)
 
 
 def _of_all(city: City, fleets: Mapping[str, FleetOutcome]) -> WhyMissed | None:

@@ -1,8 +1,9 @@
-"""Assessments in a notebook: what each plan misses, with its interval, beside its mean response, and a map."""
+"""Assessments in a notebook and as text: what plans miss, with its interval, beside its mean response, and a map."""
 
 from runcard.assess.assessment import Assessment
 from runcard.assess.tables import period_table, policy_table, standard_table
 from runcard.city.notebook import PLACES_NOTE, map_html, places_svg
+from runcard.plan.words import city_line
 from runcard.table import html_note, html_title
 
 NOTE = "Response: until the first unit is there. The interval holds the exact number, whatever rounding did."
@@ -15,6 +16,14 @@ def assessment_html(found: Assessment) -> str:
     tables += [] if found.city.plain else [standard_table(found)]
     parts = (html_title(found.city.name), *(table.html() for table in tables), _departures(found), html_note(NOTE))
     return f"<div>{''.join(parts)}</div>"
+
+
+def assessment_text(found: Assessment) -> str:
+    """The plans side by side, and every standard, as plain text."""
+    table = policy_table(found, response=True)
+    tables = [table] if found.city.plain else [table, standard_table(found)]
+    how = "Every state was evaluated." if found.exact else f"{found.num_incidents:,} incidents were simulated."
+    return "\n".join([city_line(found.city), *(table.text() for table in tables), how])
 
 
 def _departures(found: Assessment) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, nan
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,17 @@ from numpy.typing import NDArray
 from runcard.assess.chances import chance_interval
 from runcard.assess.why import PARTS, WhyMissed
 from runcard.city.model import LATE, City, Standard
+from runcard.city.periods import HOURS_PER_WEEK
+from runcard.errors import InputError
 from runcard.interval import Interval
 from runcard.mdp.evaluate import Evaluation
 from runcard.mdp.problem import DispatchProblem
+from runcard.plan.words import expected_one_of
 from runcard.policy.base import Policy
 from runcard.simulate.result import difference_interval, ratio_interval
+
+DIMENSIONS: Final = ("period", "kind", "type")
+"""By which an outcome can be split."""
 
 
 def unknown_error(value: float) -> Interval:
@@ -46,7 +52,7 @@ def weighted(parts: Iterable[tuple[float, Interval]]) -> Interval:
 
 def larger_by(before: Interval, after: Interval) -> Interval:
     """By how much a number is larger than another one: batch by batch, or where both are sure to lie."""
-    if before.batches is not None and after.batches is not None:
+    if before.batches is not None and after.batches is not None and len(before.batches[0]) == len(after.batches[0]):
         return difference_interval(before.batches, after.batches)
     proven = before.proven and after.proven
     return Interval(after.value - before.value, after.low - before.high, after.high - before.low, proven)
@@ -137,6 +143,20 @@ class FleetOutcome:
     def late_by_rule(self) -> dict[str, float]:
         """The late fraction of the incidents of each rule (see `City.rule_of`), where there are several."""
         return {of.standard.rule: of.missed.value for of in self.standards if of.missed is not None}
+
+    @property
+    def by_type(self) -> list[tuple[str, float, Interval]]:
+        """Each type of incident, how many a day need the kind, and the weighted sum of standards that one misses."""
+        rates: dict[str, float] = {}
+        for point in self.city.demand:
+            rates[point.type] = rates.get(point.type, 0.0) + point.incidents_per_day
+        if self.city.plain or not self.standards:
+            return [("", sum(rates.values()), self.missed)]
+        missed: dict[str, list[tuple[float, Interval]]] = {name: [] for name in rates}
+        for of in self.standards:
+            if of.missed is not None:
+                missed[of.standard.type].append((of.standard.weight, of.missed))
+        return [(name, rate, weighted(missed[name])) for name, rate in rates.items()]
 
     @property
     def arrivals(self) -> dict[str, float]:
@@ -314,6 +334,29 @@ class Outcome:
             for name in ("missed", "mean_minutes")
         ]
         return StandardOutcome(standard, *(weighted(of) if len(of) == len(known) else None for of in numbers))
+
+    def by(self, *dimensions: str) -> list[dict[str, Any]]:
+        """What is missed by "period", "kind" and "type", or some of them, in rows: their names, `incidents_per_day` and
+        `missed`, the weighted sum of missed standards for each of these incidents."""
+        if unknown := [name for name in dimensions if name not in DIMENSIONS]:
+            raise InputError(expected_one_of("dimension", DIMENSIONS, unknown[0]))
+        parts: dict[tuple[str, ...], list[tuple[float, Interval]]] = {}
+        rates: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
+        for period, fleets in self.periods.items():
+            hours = 1.0 if len(self.periods) == 1 else len(self.city.period(period).hours) / HOURS_PER_WEEK
+            for kind, fleet in fleets.items():
+                for incident_type, rate, missed in fleet.by_type:
+                    cell = {"period": period, "kind": kind, "type": incident_type}
+                    key = tuple(cell[name] for name in dimensions)
+                    parts.setdefault(key, []).append((hours * rate, missed))
+                    # An incident that needs several kinds is one incident.
+                    rates.setdefault(key, {})[period, incident_type] = hours * rate
+        rows = []
+        for key, of_key in parts.items():
+            total = sum(rates[key].values())
+            missed = weighted((rate / total if total > 0.0 else 0.0, part) for rate, part in of_key)
+            rows.append(dict(zip(dimensions, key, strict=True)) | {"incidents_per_day": total, "missed": missed})
+        return rows
 
     @property
     def optimum(self) -> float:

@@ -6,7 +6,15 @@ from runcard.assess.assessment import Assessment
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.why import PARTS, WhyMissed
 from runcard.city.model import LATE, City
-from runcard.plan.words import arrival_words, certainty, decimals_for, in_decimals, objective_words, outward
+from runcard.plan.words import (
+    arrival_words,
+    certainty,
+    decimals_for,
+    in_decimals,
+    objective_words,
+    outward,
+    table_words,
+)
 from runcard.table import BEST, Cell, Row, Table, visible
 
 EVERY_POLICY = "No policy that sends as many trucks as incidents ask for, or all that are idle,"
@@ -23,10 +31,9 @@ def policy_table(found: Assessment, *, response: bool, above_best: bool = False,
     missed, minutes = [of.missed.value for of in found], [of.first_minutes for of in found]
     decimals = decimals_for(100.0 * part for part in missed)
     per_day = decimals_for(city.incidents_per_day * part for part in missed)
-    headings = ["policy", "late\n%", f"{sure}\ninterval, %", "late\nper day"]
-    if not city.plain:
-        headings[1:] = ["missed\nper 100", f"{sure}\ninterval", "missed\nper day"]
-    what = "late" if city.plain else "missed"
+    words = table_words(city)
+    what = words.called
+    headings = ["policy", words.heading, f"{sure}\ninterval{words.unit}", f"{what}\nper day"]
     some_more = max(missed) > missed[0] * (1.0 + ROUNDING)
     fewer = f"fewer {what}\n(-: more), %" if some_more else f"fewer\n{what}, %"
     headings += ["response\nmean min", fewer] if response else [fewer]

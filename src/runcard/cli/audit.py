@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from runcard.cli.parameters import AsJson, check_page_name, option, path_option
+from runcard.cli.parameters import AsJson, check_page, option, path_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,8 +43,8 @@ def audit(
         raise typer.BadParameter(f"expected export or drift, got {action!r}", param_hint="'ACTION'")
     if action == "export" and (output is None or as_json):
         raise typer.BadParameter("export needs a file to write: -o FILE, and takes no --json", param_hint="'-o'")
-    if action == "drift" and output is not None:
-        check_page_name(output)
+    if action == "drift":
+        check_page(output)
     first, end = _time(since, "--since"), _time(until, "--until")
     log = open_audit(url, create=False)
     try:

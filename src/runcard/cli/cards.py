@@ -1,14 +1,11 @@
 """`runcard cards`: run cards from a policy file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from runcard.cli.parameters import Seed, Threads, option, path_argument, path_option, whole_option
-
-if TYPE_CHECKING:
-    from runcard.outputs.cards.depth import DepthTable
 
 
 def cards(
@@ -62,9 +59,7 @@ def cards(
             options=SolveOptions(threads=threads),
             steps=report,
         )
-        tables: tuple[DepthTable, ...] = ()
-        if measured:
-            tables = measure_depths(book, incidents=incidents, seed=seed, threads=threads, steps=report)
+        tables = measure_depths(book, incidents=incidents, seed=seed, threads=threads, steps=report) if measured else ()
         report.begin(f"writing {output.name}")
         write_cards(book, tables, output)
     print_cards(book, tables, output)

@@ -62,7 +62,7 @@ def compare(
     from runcard.city.model import Objective
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_comparison import print_assessment, print_weights
-    from runcard.cli.terminal import make_console, print_care, print_json
+    from runcard.cli.terminal import make_console, print_care, print_json, print_written
     from runcard.outputs.curve import draw_curve
     from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.weights import compare_weights, failed_weights, weights_document
@@ -111,7 +111,6 @@ def compare(
             print_weights(curves)
             if given.has_periods:
                 make_console().print("Rates are the means of the week, not those of its periods.")
-            if curve is not None:
-                make_console().print(f"Wrote {curve}", soft_wrap=True)
+            print_written(curve)
     if failed:
         raise NotConvergedError(f"{given.name}: not converged: {', '.join(failed)}; the intervals still hold")

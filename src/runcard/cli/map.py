@@ -1,6 +1,5 @@
 """`runcard map`: which stations send trucks to each area."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -57,21 +56,18 @@ def map_policies(
     ):
         if wrong:
             raise InputError(f"{path}: {reason}")
-    options = SolveOptions(threads=threads)
     given = read_kind(path if city is None else city, kind)
-    notes = (
-        ["Rates are the means of the week; --period draws a period."] if given.has_periods and period is None else []
-    )
+    of_means = given.has_periods and period is None
     if not is_city and period is None and (plan := load(path)).knows_hour:
         names = ", ".join(one.name for one in plan.periods)
         raise InputError(f"{path}: it holds a policy for each period ({names}): choose one with --period")
     given = given.of_week if period is None else given.in_period(period)
     with ShownSteps(given.objective) as report:
-        watched, named = replace(options, progress=report.bounds), asked or None
-        if city is not None:
-            named = ["closest-first", str(path.absolute())]
-        lines = draw_maps(given, output, watched, report, named=named, incident_type=incident_type)
+        options = SolveOptions(threads=threads, progress=report.bounds)
+        named = asked or None if city is None else ["closest-first", str(path.absolute())]
+        lines = draw_maps(given, output, options, report, named=named, incident_type=incident_type)
+    lines += ["Rates are the means of the week; --period draws a period."] if of_means else []
     console = make_console()
     console.print(city_line(given), style="bold")
-    for line in [*lines, *notes]:
+    for line in lines:
         console.print(line, soft_wrap=True)

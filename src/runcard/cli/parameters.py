@@ -119,10 +119,15 @@ def moved_of(texts: Sequence[str]) -> dict[str, Place]:
     return found
 
 
-def check_page_name(output: Path) -> None:
-    """Raise unless the name of a page says that it is one: so no city, log or policy file is replaced by mistake."""
+def check_page(output: Path | None) -> None:
+    """Raise if a page could not be written, or its name does not say that it is one: nothing is replaced by mistake."""
+    from runcard.output_file import check_output_file
+
+    if output is None:
+        return
     if output.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter(f"expected a name that ends in .html, got {output.name!r}", param_hint="'-o'")
+    check_output_file(output)
 
 
 Backend = Annotated[str, option("NAME", "Where tasks run: threads (this machine) or dask (the workers of a cluster).")]

@@ -12,7 +12,7 @@ from runcard.cli.parameters import (
     Kind,
     Seed,
     Threads,
-    check_page_name,
+    check_page,
     path_option,
     read_kind,
     whole_option,
@@ -43,14 +43,12 @@ def report(
     """
     from runcard.cli.progress import ShownSteps
     from runcard.cli.terminal import make_console, print_written
-    from runcard.output_file import check_output_file
     from runcard.outputs.fit_file import read_fit
     from runcard.outputs.report import write_report
     from runcard.plan.words import city_line
     from runcard.policy.solve_options import SolveOptions
 
-    check_page_name(output)
-    check_output_file(output)
+    check_page(output)
     given = read_kind(city, kind)
     words = ["runcard", "report", str(city), "-o", str(output)]
     words += [] if kind is None else ["--kind", kind]

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from runcard.assess.assessment import pairs_by_hour
 from runcard.assess.policy_choice import PolicyChoice
 from runcard.city.model import City
+from runcard.cli.show_comparison import print_files
 from runcard.cli.terminal import make_console
-from runcard.plan.words import PLUS_MINUS, city_line, counted
+from runcard.plan.words import PLUS_MINUS, city_line, counted, table_words
 from runcard.simulate.result import Simulation
 from runcard.simulate.tables import (
     simulated_department_table,
@@ -36,7 +37,7 @@ def print_simulation(city: City, found: Simulation) -> None:
     for kind, one in found.kinds.items():
         if not city.plain:
             console.print(f"{kind}: {counted(one.policies[0].num_incidents, 'incident')}", style="bold")
-        console.print(simulation_table(one, of_standards=not city.plain))
+        console.print(simulation_table(one, table_words(city)))
         they = "trucks" if city.plain else "they"
         console.print(f"How much of the time {they} are away, and how often they are sent:", style="bold")
         console.print(work_table(one))
@@ -66,11 +67,9 @@ def print_stress(city: City, simulations: Sequence[Simulation], not_possible: Se
 
 
 def print_periods(city: City, found: Sequence[Simulation], choices: Sequence[PolicyChoice]) -> None:
-    """Print what knowing the hour gains in each simulation, and which scenarios have rates of their own."""
-    if not city.has_periods:
-        return
+    """Print what knowing the hour gains, which scenarios have rates of their own, and which policy a file holds."""
     console = make_console()
-    for one in found:
+    for one in found if city.has_periods else ():
         where = f" in {one.scenario.name}" if len(found) > 1 else ""
         for blind, knowing in pairs_by_hour(choices):
             gain = with_error(one.gain_over(blind, knowing), 2, 100.0)
@@ -78,3 +77,4 @@ def print_periods(city: City, found: Sequence[Simulation], choices: Sequence[Pol
             console.print(f"Knowing the hour{where}: {labels[0]} misses {gain} % less than {labels[1]}.")
         if one.scenario.rates or one.scenario.log is not None:
             console.print(f"{one.scenario.name} has rates of its own, in place of those of the periods.")
+    print_files(choices)

@@ -74,7 +74,6 @@ def simulate(
     from runcard.assess.plans import default_policies
     from runcard.assess.policy_choice import policy_choices
     from runcard.city.files import read_city
-    from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_simulation
     from runcard.cli.terminal import print_care, print_json, print_written
     from runcard.outputs.fit_file import fit_faults, read_fit
@@ -95,7 +94,6 @@ def simulate(
         print_care(fit_faults(read_fit(city)))
         print_simulation(given, found)
         print_periods(given, [found], choices)
-        print_files(choices)
         print_written(records)
     _check_precise(given, [found])
 
@@ -122,7 +120,6 @@ def stress(
     from runcard.assess.policy_choice import policy_choices
     from runcard.assess.workers import Workers
     from runcard.city.files import read_city
-    from runcard.cli.show_comparison import print_files
     from runcard.cli.show_simulation import print_periods, print_stress
     from runcard.cli.terminal import print_care, print_json
     from runcard.outputs.fit_file import fit_faults, read_fit
@@ -152,7 +149,6 @@ def stress(
         print_care(fit_faults(read_fit(city)))
         print_stress(given, found, not_possible)
         print_periods(given, found, choices)
-        print_files(choices)
     _check_precise(given, found)
 
 

@@ -14,7 +14,7 @@ from runcard.cli.parameters import (
     Threads,
     Tolerance,
     ToSimulate,
-    check_page_name,
+    check_page,
     option,
     whole_option,
 )
@@ -46,14 +46,12 @@ def site(
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_one_more import print_one_more
     from runcard.cli.terminal import print_json, print_written
-    from runcard.output_file import check_output_file, write_whole
+    from runcard.output_file import write_whole
     from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.whatif.one_more import rank_one_more
     from runcard.outputs.whatif.one_more_page import one_more_page
 
-    if output is not None:
-        check_page_name(output)
-        check_output_file(output)
+    check_page(output)
     given, faults = read_city(city), fit_faults(read_fit(city))
     with ShownSteps(given.objective) as report:
         found = rank_one_more(

@@ -16,7 +16,7 @@ from runcard.cli.parameters import (
     Threads,
     Tolerance,
     ToSimulate,
-    check_page_name,
+    check_page,
     option,
     path_option,
 )
@@ -70,7 +70,7 @@ def whatif(
     from runcard.cli.progress import ShownSteps
     from runcard.cli.show_whatif import print_effect
     from runcard.cli.terminal import print_json, print_written
-    from runcard.output_file import check_output_file, write_whole
+    from runcard.output_file import write_whole
     from runcard.outputs.fit_file import changed_faults, fit_faults, read_fit
     from runcard.outputs.whatif.changes import apply_changes, read_changes
     from runcard.outputs.whatif.effect import find_effect
@@ -79,9 +79,7 @@ def whatif(
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(tolerance=tolerance, threads=threads)
-    if output is not None:
-        check_page_name(output)
-        check_output_file(output)
+    check_page(output)
     if one_more is None and (anywhere or top is not None):
         raise typer.BadParameter("expected it with runcard site", param_hint="'--anywhere' / '--top'")
     if one_more is not None:

@@ -10,7 +10,7 @@ from runcard.assess.auto import CLOSEST
 from runcard.assess.outcome import Outcome
 from runcard.mdp.bound import LowerBound
 from runcard.outputs.bound import Bounded
-from runcard.plan.words import TINY, counted
+from runcard.plan.words import TINY, counted, table_words
 from runcard.simulate.tables import late_words
 from runcard.table import BEST, Cell, Row, Table
 
@@ -36,7 +36,7 @@ EXACTLY = "The best possible itself can be computed for these {units}: runcard c
 
 def bound_table(found: Bounded) -> Table:
     """The bound, and what each policy reaches."""
-    headings = ["policy", "late\n%" if found.city.plain else "missed\nper 100", "response\nmean min"]
+    headings = ["policy", table_words(found.city).heading, "response\nmean min"]
     headings.append("avoidable,\nat most, %")
     shares = [found.share(outcome) for outcome in found.beside]
     has_share = any(share is not None for share in shares)

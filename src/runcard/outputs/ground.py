@@ -8,6 +8,7 @@ import numpy as np
 from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
 from runcard.outputs.area_file import area_polygons
+from runcard.plan.words import unit_name
 
 DEGREE_DECIMALS: Final = 5
 """Of degrees: a metre."""
@@ -56,10 +57,7 @@ def _stations(city: City, decimals: int) -> list[dict[str, Any]]:
             "name": station.name or station.station_id,
             "x": round(city.node(station.node_id).x_coord, decimals),
             "y": round(city.node(station.node_id).y_coord, decimals),
-            "units": [
-                {"id": unit.unit_id if city.has_roster else unit.station_id, "kind": unit.kind}
-                for unit in city.units_at[station.station_id]
-            ],
+            "units": [{"id": unit_name(city, unit), "kind": unit.kind} for unit in city.units_at[station.station_id]],
         }
         for station in city.stations
     ]

@@ -11,7 +11,7 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City, DemandPoint, Standard
 from runcard.errors import InputError
 from runcard.plan.ground import Ground
-from runcard.plan.words import counted, decimals_for, expected_one_of, in_decimals, incidents_a_day
+from runcard.plan.words import counted, decimals_for, expected_one_of, in_decimals, incidents_a_day, unit_name
 from runcard.response.routes import find_routes
 from runcard.response.table import response_table
 from runcard.response.travel import outside_route
@@ -156,8 +156,7 @@ def _lateness_of_kind(city: City, node_id: str, more: Sequence[DemandPoint]) -> 
 def _names(city: City, going: Sequence[int]) -> list[str]:
     """What the trucks of some stations are called: their units, the first of each station, or the stations."""
     homes = [city.stations[i].station_id for i in going]
-    units = [city.units_at[home][homes[:n].count(home)].unit_id for n, home in enumerate(homes)]
-    return units if city.has_roster else homes
+    return [unit_name(city, city.units_at[home][homes[:n].count(home)]) for n, home in enumerate(homes)]
 
 
 def class_line(one: ClassLateness) -> str:

@@ -21,7 +21,7 @@ from runcard.city.periods import ALWAYS
 from runcard.errors import InputError
 from runcard.mdp.memory import check_states
 from runcard.mdp.objective import with_objective
-from runcard.plan.words import certainty, decimals_for, in_decimals, outward
+from runcard.plan.words import certainty, decimals_for, in_decimals, outward, table_words
 from runcard.policy.solve import policy_names, solve_named
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 from runcard.policy.warm_up import load_kernels
@@ -115,9 +115,15 @@ def weight_table(found: Assessment) -> Table:
     decimals = decimals_for(100.0 * outcome.missed.value for outcome in found)
     finer = decimals_for((100.0 * more_late(found, outcome) for outcome in found.outcomes[1:]), significant=2)
     sure = certainty(found.proven)
-    columns = ("late\n%", f"{sure}\ninterval, %", "response\nmean min", "more late\n% points", "saved\nmin", "time\ns")
-    if not found.city.plain:
-        columns = ("missed\nper 100", f"{sure}\ninterval", columns[2], "more missed\nper 100", *columns[4:])
+    words = table_words(found.city)
+    columns = (
+        words.heading,
+        f"{sure}\ninterval{words.unit}",
+        "response\nmean min",
+        words.more,
+        "saved\nmin",
+        "time\ns",
+    )
     rows: list[Row] = []
     for outcome in found:
         more, saved = 100.0 * more_late(found, outcome), minutes_saved(found, outcome)

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import floor, log10
-from typing import Final
+from typing import Final, NamedTuple
 
 from runcard.city.conditions import OUTSIDE_ID, near
-from runcard.city.model import LATE, City, Objective, Standard
+from runcard.city.model import LATE, City, Objective, Standard, Unit
 from runcard.city.parts import LAST
 from runcard.mdp.problem import DispatchProblem
 
@@ -152,6 +152,32 @@ def rule_words(standard: Standard) -> str:
 def arrival_words(standard: Standard) -> str:
     """Which arrival a standard is about, in a word."""
     return LAST if standard.arrival == LAST else ORDINALS[standard.arrivals - 1]
+
+
+class Missed(NamedTuple):
+    """What is missed, in the words of tables: how it is called, how much of it, and what stands behind an interval."""
+
+    called: str
+    heading: str
+    column: str
+    """The heading in one line."""
+    unit: str
+    more: str
+    """The heading of a difference."""
+
+
+LATE_WORDS: Final = Missed("late", "late\n%", "late, %", ", %", "more late\n% points")
+MISSED_WORDS: Final = Missed("missed", "missed\nper 100", "missed per 100", "", "more missed\nper 100")
+
+
+def table_words(city: City) -> Missed:
+    """How tables call missed standards, or late incidents where no types of incidents were given."""
+    return LATE_WORDS if city.plain else MISSED_WORDS
+
+
+def unit_name(city: City, unit: Unit) -> str:
+    """What a unit is called; where there is no roster, a truck has the name of its station."""
+    return unit.unit_id if city.has_roster else unit.station_id
 
 
 def misses(city: City) -> str:

@@ -56,7 +56,7 @@ class Asked:
     @property
     def plan(self) -> Plan:
         """The plan of its period."""
-        return self.policy.by_period[self.period]
+        return self.policy.in_period(self.period)
 
     @property
     def is_simple(self) -> bool:
@@ -99,7 +99,7 @@ class Answerer:
                 f"got {request.policy_version!r:.80}",
             )  # fmt: skip
         period = policy.period_at(request.period, self.now(request.time) if policy.periods else None)
-        plan, ground = policy.by_period[period], policy.ground
+        plan, ground = policy.in_period(period), policy.ground
         idle, moved, notes = self._units(request, ground.spots)
         if request.area is not None and request.area not in plan.types_at:
             words = near(request.area, list(plan.types_at))
@@ -165,8 +165,7 @@ class Answerer:
             why = f"{by} failed ({type(error).__name__})"
         version: str | None = None
         if body is None:
-            instead, by, order, version = self.fallback.decide(asked)
-            body = instead.document(order=order)
+            body, by, version = self.fallback.decide(asked)
         body["notes"] += asked.notes
         policy = {"name": asked.policy.name, "version": asked.policy.version, "period": asked.period}
         return {

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 Id = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(max_length=200)]
 Status = Literal["idle", "busy", "out_of_service"]
 
 
@@ -301,6 +302,24 @@ class BoardDocument(BaseModel):
 
     board_version: int
     units: list[UnitDocument]
+
+
+class SceneRequest(Given):
+    """A state, and the two policies that are compared in it."""
+
+    model_config = ConfigDict(strict=True)
+
+    policy: Name | None = Field(default=None, description="The one that answers, if left out.")
+    other: Name | None = Field(default=None, description="What it is compared with; closest-first if left out.")
+    type: Name | None = Field(default=None, description="A type of incident; the first one if left out.")
+    period: Name | None = Field(default=None, description="A period of the week; the first one if left out.")
+    busy: list[Name] = Field(default_factory=list, max_length=10_000, description="The busy units.")
+
+
+class RouteRequest(SceneRequest):
+    """The same for one area."""
+
+    area: Name
 
 
 class Health(BaseModel):

@@ -7,7 +7,7 @@ elsewhere count as at home; the answer says so.
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.places import distance_metres, is_lonlat
@@ -28,14 +28,11 @@ if TYPE_CHECKING:
 
 
 class Instead(NamedTuple):
-    """The decision of the fallback."""
+    """The decision of the fallback: its document, how it was made, and the version of the file that it is from."""
 
-    answer: Answer
+    document: dict[str, Any]
     method: str
-    order: str
-    """What its order is, in words."""
     version: str
-    """That of the file which it is from."""
 
 
 class Fallback:
@@ -61,23 +58,23 @@ class Fallback:
         """Who goes instead."""
         area, notes = _area_of(asked)
         spot, remarks = asked.spot, tuple(notes)
-        method, version = CLOSEST_FIRST, self._store.by_name[CLOSEST_FIRST].version
-        kinds = None if self._cards is None else self._by_cards(self._cards, asked, area)
-        if kinds is not None:
+        policy = self._store.by_name[CLOSEST_FIRST]
+        if self._policy is not None and (not self._policy.periods or asked.period in self._policy.plan.by_period):
+            policy = self._policy
+        method, version, kinds = policy.method, policy.version, None
+        if self._cards is not None and (kinds := self._by_cards(self._cards, asked, area)) is not None:
             method, version = "run-card", self._cards_version
-        else:
-            plans = {} if self._policy is None else self._policy.by_period
-            plan = plans.get(asked.period) or plans.get(None)
-            if self._policy is not None and plan is not None:
-                method, version = self._policy.method, self._policy.version
-            kinds = _by_order(plan, asked, area)
+        if kinds is None:
+            plans = policy.plan.by_period
+            kinds = _by_order(plans.get(asked.period or "") or policy.in_period(None), asked, area)
         answer = Answer(
             node_id=area, type=asked.situation.type or "", kinds=kinds, ground=asked.policy.ground, remarks=remarks
         )  # fmt: skip
         if spot is not None:
             remarks = ((spot.words,) if spot.words else ()) + remarks
             answer = replace(answer, node_id=spot.node_id, area=area, remarks=remarks)
-        return Instead(answer, method, BY_TIME if method == CLOSEST_FIRST else ON_CARD, version)
+        order = BY_TIME if method == CLOSEST_FIRST else ON_CARD
+        return Instead(answer.document(order=order), method, version)
 
     def _by_cards(self, cards: CardFile, asked: "Asked", area: str) -> tuple[KindDecision, ...] | None:
         """Who goes by the cards of a file; None where it has no card for that."""
@@ -108,12 +105,13 @@ def _points_of(plan: Plan, asked: "Asked", area: str) -> dict[str, int]:
     return {kind: point for kind, point in points.items() if point is not None}
 
 
-def _by_order(plan: Plan | None, asked: "Asked", area: str) -> tuple[KindDecision, ...]:
-    """Who goes by the orders of a plan, or the closest first: without prices, so that it takes no time."""
-    kinds, of_plan = [], plan or asked.plan
-    for kind, point in _points_of(of_plan, asked, area).items():
-        fleet = of_plan.fleet(kind)
-        order = fleet.problem.order if plan is None or fleet.policy.fixed_order is None else fleet.policy.fixed_order
+def _by_order(plan: Plan, asked: "Asked", area: str) -> tuple[KindDecision, ...]:
+    """Who goes by the orders of a plan: without prices, so that it takes no time."""
+    kinds = []
+    for kind, point in _points_of(plan, asked, area).items():
+        fleet = plan.fleet(kind)
+        order = fleet.policy.fixed_order
+        assert order is not None  # checked when it was loaded
         number = first_in_order(fleet.problem, order, fleet.idle_trucks(asked.idle), point)
         kinds.append(chosen(fleet, point, asked.idle, team_ids(fleet.problem, point, number)))
     return tuple(kinds)

@@ -83,10 +83,9 @@ class LoadedPolicy:
         """The name of the method, such as optimal."""
         return self.plan.name
 
-    @cached_property
-    def by_period(self) -> Mapping[str | None, Plan]:
-        """What answers in each period; under None if it is for every hour."""
-        return {name if self.plan.knows_hour else None: plan for name, plan in self.plan.by_period.items()}
+    def in_period(self, period: str | None) -> Plan:
+        """What answers in a period, the first one if none is named; the same in all if it is for every hour."""
+        return self.plan.in_period(period or self.plan.periods[0].name) if self.plan.knows_hour else self.plan
 
     @cached_property
     def areas(self) -> Mapping[str, tuple[list[str], NDArray[np.float64]]]:
@@ -115,13 +114,13 @@ class LoadedPolicy:
         """The same, known to be slow or not: some answers are found, which also compiles what they need."""
         row, slowest = None if self.plan.types else 1, 0.0
         samples = [Situation(at=areas[0], type=of_type or None, row=row) for of_type, (areas, _) in self.areas.items()]
-        for plan in self.by_period.values():
+        for plan in self.plan.by_period.values():
             for sample in samples:
                 slowest = max(slowest, min(_seconds(plan, sample) for _ in range(3)))
         # An address reads the roads, and loads what the first one would need.
         places = (node.node_id for node in self.city.nodes if node.node_id not in self.plan.types_at)
         with suppress(InputError):  # no road may lead there
-            next(iter(self.by_period.values())).decide(replace(samples[0], at=next(places, samples[0].at)))
+            self.in_period(None).decide(replace(samples[0], at=next(places, samples[0].at)))
         return replace(self, slow=slowest > SLOW_SECONDS, found_quick=slowest <= SLOW_SECONDS)
 
     def changed_on_disk(self) -> bool:

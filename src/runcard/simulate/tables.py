@@ -9,7 +9,7 @@ import numpy as np
 
 from runcard.city.model import City
 from runcard.interval import Interval
-from runcard.plan.words import PLUS_MINUS, counted, decimals_of
+from runcard.plan.words import LATE_WORDS, MISSED_WORDS, PLUS_MINUS, Missed, counted, decimals_of, table_words
 from runcard.simulate.result import KindSimulation, Simulation
 from runcard.simulate.scenario import PAPER
 from runcard.table import BAD, BEST, Cell, Row, Table, html_note, visible
@@ -61,7 +61,7 @@ def simulation_html(found: Simulation) -> str:
     tables += [simulated_standard_table(found)] if found.order else []
     for kind, of_kind in found.kinds.items():
         title = kind if len(found.kinds) > 1 else ""
-        tables.append(replace(simulation_table(of_kind, of_standards=bool(found.order)), title=title))
+        tables.append(replace(simulation_table(of_kind, MISSED_WORDS if found.order else LATE_WORDS), title=title))
     line = simulation_line(found) + ("" if found.precise else " Not as precise as was asked for.")
     return f"<div>{html_note(line)}{''.join(table.html() for table in tables)}</div>"
 
@@ -90,12 +90,11 @@ def simulated_standard_table(found: Simulation) -> Table:
     return Table(["standard", *map(visible, found.names)], rows)
 
 
-def simulation_table(simulation: KindSimulation, *, of_standards: bool = False) -> Table:
+def simulation_table(simulation: KindSimulation, words: Missed) -> Table:
     """The late fraction, or the missed standards, and the arrivals of each policy."""
     arrivals = [(which, of) for which in ("first", "last") for of in SHOWN]
-    headings = ["policy", "late, %", "fewer late\nthan first, %", *(f"{which}, {of}\nmin" for which, of in arrivals)]
-    if of_standards:
-        headings[1:3] = ["missed per 100", "fewer missed\nthan first, %"]
+    headings = ["policy", words.column, f"fewer {words.called}\nthan first, %"]
+    headings += [f"{which}, {of}\nmin" for which, of in arrivals]
     rows: list[Row] = []
     best = min(result.missed.value for result in simulation.policies)
     for number, result in enumerate(simulation.policies):
@@ -122,10 +121,10 @@ def work_table(simulation: KindSimulation) -> Table:
 def stress_table(city: City, simulations: Sequence[Simulation]) -> Table:
     """The late fractions of all policies in each scenario, and whether the gain over the first survives."""
     names = [visible(name) for name in simulations[0].names]
-    late, fewer = ("late, %", "fewer late, %") if city.plain else ("missed per 100", "fewer missed, %")
-    headings, rows = ["scenario", f"{names[0]}\n{late}"], []
+    words = table_words(city)
+    headings, rows = ["scenario", f"{names[0]}\n{words.column}"], []
     for name in names[1:]:
-        headings += [f"{name}\n{late}", f"{name}\n{fewer}", f"{name}\nsurvives"]
+        headings += [f"{name}\n{words.column}", f"{name}\nfewer {words.called}, %", f"{name}\nsurvives"]
     for one in simulations:
         cells: list[str | Cell] = [one.scenario.name, late_words(one.missed(0))]
         for number in range(1, len(names)):

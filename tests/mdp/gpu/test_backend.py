@@ -131,23 +131,22 @@ def test_choices_that_do_not_fit_are_made_again() -> None:
 
 
 def test_fewer_steps_are_mixed_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With room for one step alone a solve still converges; with less it is refused with the bytes."""
-    problem = make_problem([1] * 8, [2] * 9)
-    monkeypatch.setattr("runcard.mdp.gpu.machine.gpu", lambda: Host(free_bytes=256 * 8 * 4.2))
-    assert mixed_steps(256, Host(free_bytes=256 * 8 * 4.2)) == 1
+    """With room for one step alone a solve still converges; with less it is refused with the bytes.
+
+    So are more teams than threads can share, and more trucks than differences have digits for.
+    """
+    problem, small = make_problem([1] * 8, [2] * 9), Host(free_bytes=256 * 8 * 4.2)
+    monkeypatch.setattr("runcard.mdp.gpu.machine.gpu", lambda: small)
+    assert mixed_steps(256, small) == 1
     assert solve_optimal(problem, device="gpu").converged
-    with pytest.raises(SizeError, match=r"256 states take at least 8 KiB of memory on the GPU, and 7.5 KiB are free"):
-        gpu_backend(problem, Host(free_bytes=7680.0))
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    """More teams than threads can share, and more trucks than differences have digits for."""
-    with pytest.raises(
-        SizeError, match=r"15 teams of equal size take 1.09 KiB of the memory that the threads of a block"
+    teams = "15 teams of equal size take 1.09 KiB of the memory that the threads of a block"
+    for refused, host, words in (
+        (problem, Host(free_bytes=7680.0), "256 states take at least 8 KiB of memory on the GPU, and 7.5 KiB are free"),
+        (make_problem([1] * 6, [2]), Host(shared_bytes=900), teams),
+        (make_problem([MOST_TRUCKS + 1], [1]), Host(), f"expected at most {MOST_TRUCKS} trucks, got 41"),
     ):
-        gpu_backend(make_problem([1] * 6, [2]), Host(shared_bytes=900))
-    with pytest.raises(SizeError, match=f"expected at most {MOST_TRUCKS} trucks, got 41"):
-        gpu_backend(make_problem([MOST_TRUCKS + 1], [1]), Host())
+        with pytest.raises(SizeError, match=words):
+            gpu_backend(refused, host)
 
 
 def test_a_device_is_chosen(monkeypatch: pytest.MonkeyPatch, on_host: Host) -> None:

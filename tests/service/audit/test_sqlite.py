@@ -56,13 +56,6 @@ def test_the_file_is_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         os.umask(before)
 
 
-def test_a_file_that_cannot_be_made_is_said(tmp_path: Path) -> None:
-    """A folder in place of the file is a sentence."""
-    (tmp_path / "audit.db").mkdir()
-    with pytest.raises(AuditError, match="could not be opened"):
-        open_audit(str(tmp_path / "audit.db"))
-
-
 def test_a_file_of_another_version_or_program_is_refused_and_left_alone(tmp_path: Path) -> None:
     """A newer log, another database and a text are three sentences, and no byte of them changes."""
     newer, other, text = (tmp_path / name for name in ("newer.db", "other.db", "text.db"))
@@ -79,6 +72,9 @@ def test_a_file_of_another_version_or_program_is_refused_and_left_alone(tmp_path
         assert path.read_bytes() == before
     with pytest.raises(InputError, match="expected a folder"):
         open_audit(str(tmp_path / "none" / "audit.db"))
+    (tmp_path / "folder.db").mkdir()
+    with pytest.raises(AuditError, match="could not be opened"):
+        open_audit(str(tmp_path / "folder.db"))
 
 
 def test_a_file_that_was_moved_is_noticed(tmp_path: Path, file_log: SqliteLog) -> None:

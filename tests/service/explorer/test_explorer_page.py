@@ -293,9 +293,8 @@ def test_a_simulated_day_plays(opened: OpenedPage) -> None:
     page.wait_for_selector("#all-idle[disabled]")
 
 
-def test_a_day_that_is_left_while_it_plays_does_not_play_the_next_one(site: str, open_site: OpenSite) -> None:
+def test_a_day_that_is_left_while_it_plays_does_not_play_the_next_one(opened: OpenedPage) -> None:
     """The button says what a press does: play."""
-    opened = ready(open_site(site))
     for _ in range(2):
         opened.page.click("#simulate")
         opened.page.wait_for_selector("#player:not([hidden])")

@@ -11,7 +11,7 @@ from runcard.assess.change import Change, Difference, FleetChange
 from runcard.city.model import DAYS_PER_YEAR, City
 from runcard.city.periods import Period
 from runcard.interval import Interval
-from runcard.plan.words import CHANCE_ONLY
+from runcard.plan.words import CHANCE_ONLY, unit_name
 
 
 def days_per_year(period: Period | None) -> float:
@@ -38,8 +38,7 @@ def work_of(kind: str, change: FleetChange) -> list[UnitWork]:
     """How busy each unit of a kind is, by how busy the units of its station are."""
     homes, busy = [], []
     for fleet in (change.before, change.after):
-        roster = fleet.city.has_roster
-        homes.append({unit.unit_id if roster else unit.station_id: unit.station_id for unit in fleet.city.units})
+        homes.append({unit_name(fleet.city, unit): unit.station_id for unit in fleet.city.units})
         busy.append(dict(zip(fleet.problem.station_ids, fleet.busy_fractions.tolist(), strict=True)))
     units = []
     for unit_id in dict.fromkeys([*homes[0], *homes[1]]):

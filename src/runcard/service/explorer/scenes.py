@@ -5,10 +5,9 @@ A scene is for one state: these units are busy, the others idle at home. Two pol
 
 from datetime import date, datetime, timedelta
 from math import isfinite
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from runcard.errors import InputError
 from runcard.page import Classes
@@ -19,6 +18,7 @@ from runcard.plan.reasons import missed_words
 from runcard.plan.situation import Situation
 from runcard.plan.words import price_words
 from runcard.policy.options import team_ids
+from runcard.service.documents import RouteRequest, SceneRequest
 from runcard.service.explorer.drawn import Drawn
 from runcard.service.explorer.layers import Pair, chance_classes, points_of
 from runcard.service.fallback import chosen
@@ -26,28 +26,8 @@ from runcard.service.parts import Parts
 from runcard.service.policies import CLOSEST_FIRST, LoadedPolicy
 from runcard.simulate.incident_log import EARLIEST_YEAR, LATEST_YEAR
 
-Name = Annotated[str, Field(max_length=200)]
-MOST_BUSY: Final = 10_000
 MOST_LOGGED: Final = 20_000
 """Decisions of a day that is played back."""
-
-
-class SceneRequest(BaseModel):
-    """A state, and the two policies that are compared in it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    policy: Name | None = Field(default=None, description="The one that answers, if left out.")
-    other: Name | None = Field(default=None, description="What it is compared with; closest-first if left out.")
-    type: Name | None = Field(default=None, description="A type of incident; the first one if left out.")
-    period: Name | None = Field(default=None, description="A period of the week; the first one if left out.")
-    busy: list[Name] = Field(default_factory=list, max_length=MOST_BUSY, description="The busy units.")
-
-
-class RouteRequest(SceneRequest):
-    """The same for one area."""
-
-    area: Name
 
 
 class Scenes:
@@ -99,12 +79,6 @@ class Scenes:
             "log": True,
         }
 
-    def _plan(self, policy: LoadedPolicy, period: str | None) -> Plan:
-        """The plan of a policy in a period of the week; one that is for every hour has no periods."""
-        if not policy.plan.knows_hour:
-            return policy.plan
-        return policy.plan.in_period(policy.periods[0].name if period is None else period)
-
     def _type(self, plan: Plan, wanted: str | None) -> str:
         return plan.type_of("", wanted) if wanted else (plan.types or ("",))[0]
 
@@ -120,7 +94,7 @@ class Scenes:
         """
         self._check_period(asked.period)
         policy, beside = self._store.get(asked.policy), self._store.get(asked.other or CLOSEST_FIRST)
-        plan, other = (self._plan(one, asked.period) for one in (policy, beside))
+        plan, other = (one.in_period(asked.period) for one in (policy, beside))
         of_type, idle = self._type(plan, asked.type), plan.idle_in(Situation(at="", busy=asked.busy))
         titles, names, kinds, prices = (policy.name, beside.name), self._of(policy).names, [], dict[str, float]()
         for fleet in plan.fleets:
@@ -145,11 +119,11 @@ class Scenes:
     def route(self, asked: RouteRequest) -> dict[str, Any]:
         """Who goes to one area under every policy, with chances, prices, reasons and roads."""
         self._check_period(asked.period)
-        first = self._plan(self._store.get(asked.policy), asked.period)
+        first = self._store.get(asked.policy).in_period(asked.period)
         of_type = self._type(first, asked.type)
         found = []
         for policy in self._store.by_name.values():
-            plan, drawn = self._plan(policy, asked.period), self._of(policy)
+            plan, drawn = policy.in_period(asked.period), self._of(policy)
             idle, kinds, drives = plan.idle_in(Situation(at="", busy=asked.busy)), list[Any](), list[dict[str, Any]]()
             for fleet in plan.fleets:
                 point = points_of(fleet, of_type).get(asked.area)

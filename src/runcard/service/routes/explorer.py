@@ -14,7 +14,8 @@ from fastapi.responses import Response
 from pydantic_core import to_json
 
 from runcard.page import map_script, map_style
-from runcard.service.explorer.scenes import RouteRequest, SceneRequest, Scenes
+from runcard.service.documents import RouteRequest, SceneRequest
+from runcard.service.explorer.scenes import Scenes
 from runcard.service.problems import ProblemError, refusals
 
 router = APIRouter(prefix="/v1", tags=["explorer"], responses=refusals(422, 503))
