@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.calibrate.clock import local_seconds
-from runcard.calibrate.draws import drawn_drives
+from runcard.calibrate.draws import drawn_drives, drawn_turnouts
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.homes import origins, station_nodes, with_roster_kinds
 from runcard.calibrate.log import Log
-from runcard.calibrate.made_up import draw
 from runcard.calibrate.numbers import finite_or_none, mean_interval
 from runcard.calibrate.placing import place_incidents
 from runcard.calibrate.rejected import Rejected
@@ -346,21 +345,10 @@ class _Roads:
 
     def responses(self, rng: np.random.Generator, units: list[_Unit], places: list[int]) -> dict[_Unit, Floats]:
         """[draw] the response minutes of each unit, given the paths of all."""
-        drives, turnouts = self.draw(rng, places), dict[_Unit, Floats]()
-        for station, kind, number in units:
-            # Units of one kind and station leave together, if turnout is shared.
-            own = 0 if self.city.turnout_by_kind.get(kind, self.city.turnout).shared else number
-            if (station, kind, own) not in turnouts:
-                turnouts[station, kind, own] = self.turnout(rng, kind)
-            turnouts[station, kind, number] = turnouts[station, kind, own]
-        return {unit: drive + turnouts[unit] for unit, drive in zip(units, drives, strict=True)}
-
-    def turnout(self, rng: np.random.Generator, kind: str) -> Floats:
-        """[draw] minutes."""
-        law = self.city.turnout_by_kind.get(kind, self.city.turnout)
-        return draw(rng, law.model, law.cv, np.full(DRAWS, law.mean_minutes)) if law.mean_minutes else np.zeros(DRAWS)
+        drives, kinds, homes = self.draw(rng, places), [unit[1] for unit in units], [unit[0] for unit in units]
+        return dict(zip(units, drives + drawn_turnouts(rng, self.city, kinds, homes, DRAWS), strict=True))
 
     def outside(self, rng: np.random.Generator, kind: str) -> Floats:
         """[draw] the minutes of a truck from outside."""
         drive = rng.gamma(self.outside_mean / self.scale, self.scale, DRAWS)
-        return np.asarray(drive + self.turnout(rng, kind))
+        return np.asarray(drive + drawn_turnouts(rng, self.city, [kind], [OUTSIDE], DRAWS)[0])

@@ -1,11 +1,16 @@
-"""Driving times of the fitted law, drawn for units that drive to one incident together.
+"""Driving and turnout times of the fitted laws, drawn for units that go to one incident together.
 
 A link of mean m that several of them drive over has a delay that all meet, gamma with mean q m, and one of each unit's
 own, gamma with mean (1 - q) m, all of scale θ. Own delays add up to one gamma time for each unit.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
+
+from runcard.calibrate.made_up import draw
+from runcard.city.model import City
 
 Floats = NDArray[np.float64]
 
@@ -28,3 +33,21 @@ def drawn_drives(
     total = np.append(minutes, 0.0)[links].sum(axis=1)
     own = np.maximum(total - on @ means, 1e-9)
     return np.asarray(on @ common + rng.gamma(own[:, None] / scale, scale, (len(links), num)))
+
+
+def drawn_turnouts(
+    rng: np.random.Generator, city: City, kinds: Sequence[str], homes: Sequence[int], num: int
+) -> Floats:
+    """[unit, draw] minutes before each unit leaves, given its kind and station.
+
+    Units of one kind and station leave together, if turnout is shared.
+    """
+    found, known = np.zeros((len(kinds), num)), dict[object, Floats]()
+    for place, (kind, home) in enumerate(zip(kinds, homes, strict=True)):
+        law = city.turnout_by_kind.get(kind, city.turnout)
+        if law.mean_minutes:
+            key = (kind, home) if law.shared else place
+            if key not in known:
+                known[key] = draw(rng, law.model, law.cv, np.full(num, law.mean_minutes))
+            found[place] = known[key]
+    return found

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from runcard.calibrate.draws import drawn_drives
+from runcard.calibrate.draws import drawn_drives, drawn_turnouts
 from runcard.calibrate.driving import EXACT_MINUTES
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.hours import hourly_counts
@@ -251,18 +251,10 @@ def _late(fit: Fit, rng: np.random.Generator) -> tuple[LateFit, ...]:
 
 def team_draws(fit: Fit, drives: Ints, rng: np.random.Generator, num: int = DRAWS) -> Floats:
     """[drive, draw] response minutes of units that drive to one incident together, with the delays that they share."""
-    found, city, data = _team_drives(fit, drives, rng, num), fit.city, fit.driving_data
-    kinds = fit.log.responses["kind"][data.drives.response[drives]].tolist()
-    turnouts: dict[tuple[int, int], Floats] = {}
-    for place, (number, start) in enumerate(zip(kinds, data.drives.start[drives].tolist(), strict=True)):
-        law = city.turnout_by_kind.get(fit.log.kinds[number] if number >= 0 else "", city.turnout)
-        if law.mean_minutes:
-            # Units of one kind and station leave together, if turnout is shared.
-            key = (number, start) if law.shared else (place, -1)
-            if key not in turnouts:
-                turnouts[key] = draw(rng, law.model, law.cv, np.full(num, law.mean_minutes))
-            found[place] += turnouts[key]
-    return found
+    found, data = _team_drives(fit, drives, rng, num), fit.driving_data
+    numbers = fit.log.responses["kind"][data.drives.response[drives]].tolist()
+    kinds = [fit.log.kinds[number] if number >= 0 else "" for number in numbers]
+    return found + drawn_turnouts(rng, fit.city, kinds, data.drives.start[drives].tolist(), num)
 
 
 def _team_drives(fit: Fit, drives: Ints, rng: np.random.Generator, num: int) -> Floats:
