@@ -18,6 +18,7 @@ from benchmarks.bound import bound_cases
 from benchmarks.calibrate import calibrate_cases
 from benchmarks.cards import cards_cases
 from benchmarks.cases import Row, all_cases
+from benchmarks.cluster import cluster_cases
 from benchmarks.department import department_cases
 from benchmarks.desk import desk_cases
 from benchmarks.explorer import explorer_cases
@@ -38,6 +39,7 @@ PARTS: Final = {
     "near": near_cases,
     "simulation": simulation_cases,
     "department": department_cases,
+    "cluster": cluster_cases,
     "calibrate": calibrate_cases,
     "cards": cards_cases,
     "report": report_cases,
