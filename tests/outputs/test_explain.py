@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from tests.town import plain_town
 
-from runcard.city import Objective
+from runcard.city import Objective, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.explain import Explanation, explain
 from runcard.plan.fleet import fleet_of
 from runcard.policy.base import Decision, Option
+from runcard.policy.options import team_number
 from runcard.policy.solve import POLICY_NAMES, solve_problem
 
 
@@ -166,3 +167,21 @@ def test_the_best_team_now_is_best_by_the_objective(problem: DispatchProblem, ob
         assert best_now.cost <= decision.cost
         assert decision.total <= best_now.total
         assert all(explanation.reasons)
+
+
+def test_the_truck_that_a_standard_names_is_said_between_first_and_last() -> None:
+    """Of three trucks, two in time, the second stands between the others, with the minutes of its tables; of two trucks
+    nobody is between."""
+    city = replace(generate_grid(side=3, num_stations=4, load=0.2, seed=1), trucks_per_incident=3, target_minutes=6.0)
+    problem = dispatch_problem(replace(city, arrivals_per_incident=2), arrivals=True)
+    kind = fleet_of(solve_problem(problem, "closest-first")).decide(problem.trucks, 5)
+    ((word, mean, p90),) = explain(kind).between
+    team = team_number(problem, kind.decision.team)
+    assert (word, mean, p90) == (
+        "second", problem.measures["arrival 2"][team, 5], problem.p90_minutes["arrival 2"][team, 5]
+    )  # fmt: skip
+    assert problem.measures["minutes"][team, 5] < mean < problem.measures["last"][team, 5]
+    (note,) = explain(kind).notes
+    assert f"; the second after {mean:.1f} min, 9 times of 10 in {p90:.1f} min; the last after" in note
+    two = dispatch_problem(replace(city, trucks_per_incident=2), arrivals=True)
+    assert explain(fleet_of(solve_problem(two, "closest-first")).decide(two.trucks, 5)).between == ()

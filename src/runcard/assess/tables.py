@@ -6,7 +6,9 @@ from runcard.assess.assessment import Assessment
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.why import PARTS, WhyMissed
 from runcard.city.model import LATE, City
+from runcard.city.parts import FIRST, LAST, MIDDLE
 from runcard.plan.words import (
+    ORDINALS,
     arrival_words,
     certainty,
     decimals_for,
@@ -127,22 +129,17 @@ def policy_cell(name: str, *, converged: bool) -> Cell:
 
 
 def arrival_table(fleets: Sequence[FleetOutcome], names: Sequence[str], heading: str = "policy") -> Table:
-    """The mean and the 90th percentile of the first and the last arrival; the best of each column stands out."""
-    numbers = [
-        (
-            of.evaluation.mean_response_minutes or 0.0,
-            of.evaluation.p90_minutes["first"],
-            of.evaluation.last_minutes or 0.0,
-            of.evaluation.p90_minutes["last"],
-        )
-        for of in fleets
-    ]
+    """The mean and the 90th percentile of the first arrival, of those between that standards name, and of the last; the
+    best of each column stands out."""
+    between = sorted(name for name in fleets[0].evaluation.p90_minutes if name.startswith(MIDDLE))
+    arrivals = {FIRST: FIRST} | {name: ORDINALS[int(name.removeprefix(MIDDLE)) - 1] for name in between} | {LAST: LAST}
+    numbers = [[of.minutes[f"{name}_{which}"].value for name in arrivals for which in ("mean", "p90")] for of in fleets]
     best = [min(column) for column in zip(*numbers, strict=True)]
     rows: list[Row] = []
     for name, minutes in zip(names, numbers, strict=True):
         cells = zip(minutes, best, strict=True)
         rows.append([name, *(Cell(f"{mean:.2f}", BEST if mean == least else "") for mean, least in cells)])
-    return Table([heading, "first\nmean", "first\n90 %", "last\nmean", "last\n90 %"], rows)
+    return Table([heading, *(f"{word}\n{of}" for word in arrivals.values() for of in ("mean", "90 %"))], rows)
 
 
 def optimum_lines(found: Assessment) -> list[str]:

@@ -1,4 +1,4 @@
-"""The 90th percentile of the first and of the last arrival under a policy.
+"""The 90th percentile of the first, the last and other arrivals that standards name, under a policy.
 
 An incident gets team a at demand point j with the long-run share w(a, j). So the chance that its first truck is later
 than t is the mean of the measure P(R(a, j) > t), and the same holds for the last. A few such measures around the
@@ -19,13 +19,13 @@ BELOW, ABOVE = 2, 3
 """How many times there are on either side of what is expected."""
 
 Windows = Mapping[str, range]
-"""For the first and the last truck: which of the times of `Arrivals` are looked at."""
+"""For each arrival: which of the times of `Arrivals` are looked at."""
 
 
 def expected_windows(problem: DispatchProblem, arrivals: Arrivals, teams: Sequence[int]) -> Windows:
     """The times around the percentiles of incidents that get these teams [J]; of the first only if none needs two."""
     shares, found = problem.incidents_per_day / problem.total_incidents_per_day, {}
-    for which in ("first", "last") if problem.trucks_needed.max() > 1 else ("first",):
+    for which in arrivals.laters if problem.trucks_needed.max() > 1 else ("first",):
         curve = arrivals.laters[which][:, list(teams), arrivals.column] @ shares
         place = int((curve > BEYOND).sum())
         last = len(arrivals.minutes)
@@ -53,7 +53,7 @@ def window_measures(arrivals: Arrivals, windows: Windows) -> dict[str, Floats]:
 
 
 def percentiles(arrivals: Arrivals, windows: Windows, means: Mapping[str, MeasureMean]) -> dict[str, float]:
-    """The 90th percentile of the first and of the last arrival, given the means of the measures."""
+    """The 90th percentile of each arrival, given the means of the measures."""
     found = {}
     for which, places in windows.items():
         later = np.array([means[_name(which, place)].mean for place in places])

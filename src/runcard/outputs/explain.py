@@ -87,6 +87,9 @@ class Explanation:
     kind: str = TRUCK
     arrivals: Mapping[tuple[str, ...], tuple[float, ...]] = field(default_factory=dict)
     """When the trucks of each team that is named are there, where that is known: see `MINUTE_NAMES`."""
+    between: tuple[tuple[str, float, float], ...] = ()
+    """The trucks of the team between the first and the last that standards name, with their mean and 90th percentile
+    minutes, where these are known."""
     of_standards: bool = False
     """Whether several standards, or their weights, count."""
     standards: tuple[tuple[Standard, float], ...] = ()
@@ -147,10 +150,9 @@ class Explanation:
         there = f"after {first:.1f} min on average, 9 times of 10 in {first_p90:.1f} min"
         if len(self.decision.team) == 1:
             return [*words, f"It is there {there}."]
-        return [
-            *words,
-            f"The first is there {there}; the last after {last:.1f} min, 9 times of 10 in {last_p90:.1f} min.",
-        ]
+        others = [*self.between, ("last", last, last_p90)]
+        then = (f"the {name} after {mean:.1f} min, 9 times of 10 in {p90:.1f} min" for name, mean, p90 in others)
+        return [*words, f"The first is there {there}; {'; '.join(then)}."]
 
     @property
     def price_words(self) -> str:
@@ -193,6 +195,7 @@ def explain(kind: KindDecision, place: str = "") -> Explanation:
     def named(option: AnyOption) -> AnyOption:
         return replace(option, team=fleet.unit_ids(option.team, kind.idle))
 
+    minutes = KnownMinutes.of(kind, every=True)
     missed, all_options = fleet.chances(point, kind.decision), (kind.decision, *kind.decision.alternatives)
     return Explanation(
         place=place or problem.point_ids[point] + class_words(problem, point),
@@ -209,9 +212,10 @@ def explain(kind: KindDecision, place: str = "") -> Explanation:
             fleet.unit_ids(option.team, kind.idle): tuple(
                 float(number) for number in known.values() if number is not None
             )
-            for option, known in zip(all_options, KnownMinutes.of(kind, every=True).of_teams(every=True), strict=True)
+            for option, known in zip(all_options, minutes.of_teams(every=True), strict=True)
             if None not in known.values()
         },
+        between=minutes.between,
         of_standards=any(map(is_standard, problem.measures)),
         standards=tuple(zip(fleet.standards_at(point), missed, strict=True)),
     )

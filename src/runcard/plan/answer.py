@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from runcard.city.address import Spot
 from runcard.city.model import LATE, Standard
-from runcard.city.parts import FIRST
+from runcard.city.parts import FIRST, MIDDLE
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, DispatchProblem
 from runcard.plan.everywhere import Everywhere
 from runcard.plan.fleet import KindDecision
 from runcard.plan.ground import Ground
 from runcard.plan.reasons import reason_of
-from runcard.plan.words import rule_words
+from runcard.plan.words import ORDINALS, rule_words
 from runcard.policy.base import Option
 from runcard.policy.options import NUM_ALTERNATIVES, team_number
 
@@ -235,6 +235,17 @@ class KnownMinutes(NamedTuple):
             team = team_number(self.problem, option.team)
             found.append({name: _entry(table, team, kind.point) for name, table in shown.items()})
         return found
+
+    @property
+    def between(self) -> tuple[tuple[str, float, float], ...]:
+        """The units between the first and the last that standards name, with their mean and 90th percentile."""
+        team, point = team_number(self.problem, self.kind.decision.team), self.kind.point
+        names = {f"{MIDDLE}{number}": number for number in range(2, self.problem.trucks_needed.item(point))}
+        return tuple(
+            (ORDINALS[number - 1], self.problem.measures[name].item(team, point), p90.item(team, point))
+            for name, number in names.items()
+            if (p90 := self.problem.p90_minutes.get(name)) is not None
+        )
 
     def until(self, standard: Standard) -> Minutes:
         """Of the arrival that a standard is about, of the decision."""
