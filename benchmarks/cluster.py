@@ -17,7 +17,7 @@ from runcard.city.demo import demo_city
 from runcard.simulate.engine import possible_scenarios, simulate_plans
 from runcard.simulate.scenario import built_in_names, read_scenario
 
-INCIDENTS = 100_000
+INCIDENTS = 1_000_000
 TRIES = 3
 
 

@@ -180,8 +180,8 @@ def kind_document(
         **own,
         "price": _known(decision.price),
         "standards": [
-            {**_rule(of), "chance": 1.0 - chance, **known.until(of)}
-            for of, chance in zip(standards, missed, strict=True)
+            {**of.rule, "chance": 1.0 - chance, **known.until(of)}
+            for of, chance in zip(map(_said_of, standards), missed, strict=True)
         ],
         "alternatives": [
             {"units": list(fleet.unit_ids(other.team, one.idle)), "p_late": other.p_late, **of_other,
@@ -192,13 +192,24 @@ def kind_document(
     }  # fmt: skip
 
 
-@cache
-def _rule(standard: Standard) -> dict[str, Any]:
+class _OfStandard(NamedTuple):
     """What is the same of a standard in every answer."""
-    return {
+
+    rule: dict[str, Any]
+    measure: str
+    """Its mean minutes among the measures of a problem."""
+    arrival: str
+    """Its 90th percentile among those of a problem."""
+
+
+@cache
+def _said_of(standard: Standard) -> _OfStandard:
+    """What is the same of a standard in every answer."""
+    rule = {
         "rule": rule_words(standard), "arrivals": standard.arrivals, "target_minutes": standard.target_minutes,
         "weight": standard.weight,
     }  # fmt: skip
+    return _OfStandard(rule, MINUTES if standard.arrival == FIRST else standard.arrival, standard.arrival)
 
 
 class KnownMinutes(NamedTuple):
@@ -247,11 +258,10 @@ class KnownMinutes(NamedTuple):
             if (p90 := self.problem.p90_minutes.get(name)) is not None
         )
 
-    def until(self, standard: Standard) -> Minutes:
+    def until(self, standard: _OfStandard) -> Minutes:
         """Of the arrival that a standard is about, of the decision."""
         team, point = team_number(self.problem, self.kind.decision.team), self.kind.point
-        mean = self.problem.measures.get(MINUTES if standard.arrival == FIRST else standard.arrival)
-        p90 = self.problem.p90_minutes.get(standard.arrival)
+        mean, p90 = self.problem.measures.get(standard.measure), self.problem.p90_minutes.get(standard.arrival)
         return {"mean_minutes": _entry(mean, team, point), "p90_minutes": _entry(p90, team, point)}
 
 
