@@ -46,8 +46,8 @@ def divided(number: int) -> float:
 
 @pytest.mark.slow
 def test_a_cluster_finds_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """An exact assessment and a stress test of two workers are those of this process, also once one is killed midway;
-    errors of tasks are those that they raise here, and others say that the workers stopped."""
+    """An exact assessment, a stress test and a report of two workers are those of this process, also once one is killed
+    midway; errors of tasks are those that they raise here, and others say that the workers stopped."""
     folder = tmp_path / "city"
     write_city(CITY, folder)
 
@@ -56,6 +56,13 @@ def test_a_cluster_finds_the_same(capsys: pytest.CaptureFixture[str], tmp_path: 
         assert main(["stress", str(folder), *scenarios, "--json", *options]) == 0
         return capsys.readouterr().out
 
+    def reported(name: str, *options: str) -> str:
+        page = tmp_path / name
+        assert main(["report", str(folder), "--incidents", "200", "-o", str(page), *options]) == 0
+        capsys.readouterr()
+        return page.read_text().replace(name, "")
+
+    page = reported("here.html")
     exact, alone = runcard.assess(CITY, ["closest-first", "optimal"], "exact"), stressed()
     with cluster(tmp_path) as (address, processes):
         workers = Workers(backend="dask", address=address)
@@ -66,7 +73,9 @@ def test_a_cluster_finds_the_same(capsys: pytest.CaptureFixture[str], tmp_path: 
             if len(done) == 2:
                 processes[0].kill()
 
-        assert stressed("--backend", "dask", "--address", address) == alone
+        there = ("--backend", "dask", "--address", address)
+        assert stressed(*there) == alone
+        assert reported("there.html", *there) == page
         assert workers.each(doubled, range(5), kill_one) == [0, 2, 4, 6, 8]
         assert sorted(done) == [0, 1, 2, 3, 4]
         assert processes[0].wait() != 0

@@ -17,6 +17,7 @@ from runcard.assess.policy_choice import best_policy, is_small
 from runcard.assess.simulated import simulated_outcomes
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps, city_problem
 from runcard.assess.team_shares import exact_shares
+from runcard.assess.workers import HERE, Workers
 from runcard.city.model import DAYS_PER_YEAR, City
 from runcard.mdp.from_city import with_rates_of
 from runcard.mdp.problem import DispatchProblem
@@ -47,6 +48,14 @@ class Effort:
     seed: int = 1
     options: SolveOptions = field(default_factory=SolveOptions)
     steps: Steps = NO_STEPS
+    workers: Workers = HERE
+    """Who solves cities that are looked at besides."""
+
+    @property
+    def elsewhere(self) -> "Effort":
+        """The effort of a task that a worker does: on one thread, and telling nobody how far it is."""
+        options = replace(self.options, threads=1, progress=None)
+        return replace(self, options=options, steps=NO_STEPS, workers=HERE)
 
 
 def policy_for(city: City, name: str) -> str:

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from runcard.cli.parameters import (
+    Address,
+    Backend,
     CityFolder,
     Kind,
     Seed,
@@ -35,12 +37,15 @@ def report(
     seed: Seed = 1,
     quick: Annotated[bool, typer.Option("--quick", help="Leave out what changes if the city is different.")] = False,
     threads: Threads = None,
+    backend: Backend = "threads",
+    address: Address = None,
 ) -> None:
     """Write a report for a fire chief.
 
     One HTML file that needs no network: what the best dispatch changes, a map, each unit's work, and whether the gain
     survives if the city is not as described.
     """
+    from runcard.assess.workers import Workers
     from runcard.cli.progress import ShownSteps
     from runcard.cli.terminal import make_console, print_written
     from runcard.outputs.fit_file import read_fit
@@ -49,6 +54,7 @@ def report(
     from runcard.policy.solve_options import SolveOptions
 
     check_page(output)
+    workers = Workers(backend=backend, address=address)
     given = read_kind(city, kind)
     words = ["runcard", "report", str(city), "-o", str(output)]
     words += [] if kind is None else ["--kind", kind]
@@ -66,6 +72,7 @@ def report(
             command=join(words),
             options=options,
             steps=shown,
+            workers=workers,
         )
     make_console().print(city_line(given), style="bold")
     print_written(output, more=": open it in a browser; it needs no network")

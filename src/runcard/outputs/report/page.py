@@ -12,6 +12,7 @@ from runcard.assess.assessment import Assessment
 from runcard.assess.auto import CARD, Effort
 from runcard.assess.outcome import larger_by
 from runcard.assess.steps import NO_STEPS, Steps
+from runcard.assess.workers import HERE, Workers
 from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.output_file import check_output_file, write_whole
@@ -43,6 +44,7 @@ def write_report(
     command: str = "",
     options: SolveOptions | None = None,
     steps: Steps = NO_STEPS,
+    workers: Workers = HERE,
 ) -> Path:
     """The file that now holds the report of a city.
 
@@ -52,7 +54,7 @@ def write_report(
     """
     file = Path(path)
     check_output_file(file)
-    effort = Effort(incidents=incidents, seed=seed, options=options or SolveOptions(), steps=steps)
+    effort = Effort(incidents=incidents, seed=seed, options=options or SolveOptions(), steps=steps, workers=workers)
     report = find(city, effort, comparison=comparison, quick=quick, fit=fit)
     steps.begin("writing the report")
     return write_whole(file, report_page(report, command=command).encode())

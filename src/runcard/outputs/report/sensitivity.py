@@ -99,10 +99,35 @@ def sensitivity(given: City, base: Assessment, effort: Effort) -> tuple[Row, ...
     """A row for the city as it is, and one for each change."""
     rows = [Row(about="", words="as described", closest=base.first, recommended=base.last)]
     changes = changes_of(given)
-    effort = quicker(effort, base.num_incidents, PART)
-    for number, change in enumerate(changes, start=1):
-        named = replace(effort, steps=NamedSteps(effort.steps, f"{number} of {len(changes)}, {change.words}"))
-        known: Mapping[str, DispatchProblem] | None = base.first.problems if change.rates_only else None
-        found = solved_city(change.city, (CLOSEST, RECOMMENDED), named, known=known)
-        rows.append(Row(about=change.about, words=change.words, closest=found.first, recommended=found.last))
-    return tuple(rows)
+    effort, here = quicker(effort, base.num_incidents, PART), effort.workers.here
+    names = [f"{number} of {len(changes)}, {change.words}" for number, change in enumerate(changes, start=1)]
+    tasks = [
+        _Task(
+            change=change,
+            known=base.first.problems if change.rates_only else None,
+            effort=replace(effort, steps=NamedSteps(effort.steps, name)) if here else effort.elsewhere,
+        )
+        for change, name in zip(changes, names, strict=True)
+    ]
+
+    def begin(number: int) -> None:
+        if not here:  # else the task says more
+            effort.steps.begin(names[number])
+
+    return (*rows, *effort.workers.each(_row, tasks, begin))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Task:
+    """A change to solve the city with; problems that differ in their rates only may be known."""
+
+    change: Variant
+    known: Mapping[str, DispatchProblem] | None
+    effort: Effort
+
+
+def _row(task: _Task) -> Row:
+    """What a change makes of closest-first and of the recommended dispatch."""
+    change = task.change
+    found = solved_city(change.city, (CLOSEST, RECOMMENDED), task.effort, known=task.known)
+    return Row(about=change.about, words=change.words, closest=found.first, recommended=found.last)
