@@ -12,7 +12,7 @@ from tests.weeks import with_days
 import runcard
 from runcard.assess.exact import assess_exactly
 from runcard.assess.simulated import simulated_outcomes
-from runcard.assess.why import MetStates, Reasons
+from runcard.assess.why import MetStates, Reasons, WhyMissed, add_up
 from runcard.city import City, Turnout, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.problem import P_LATE
@@ -47,6 +47,16 @@ def test_the_parts_are_what_every_state_says_and_add_up(city: City) -> None:
             assert sum(why.document().values()) == pytest.approx(fleet.missed.value, abs=1e-12)
         assert outcome.why_missed is not None
         assert sum(outcome.why_missed.document().values()) == pytest.approx(outcome.missed.value, abs=1e-12)
+
+
+def test_what_is_only_rounding_is_nothing() -> None:
+    """A part of the last digits is 0, not a number such as 6.9e-17; a small one that is known stays."""
+    assert add_up(0.1, 0.0, 1e-17, 0.1 - 7e-17) == WhyMissed(0.0, 0.0, 0.1, 0.0)
+    assert 0.02 + 4e-18 > 0.02
+    assert add_up(0.1, 0.02, 0.02 + 4e-18, 0.05).distance == 0.0
+    known = add_up(0.1, 1e-10, 0.02, 0.1 - 1e-9)
+    assert list(known.document().values()) == pytest.approx([1e-10, 0.02 - 1e-10, 0.08 - 1e-9, 1e-9])
+    assert add_up(0.0, 0.0, 0.0, 0.0) == WhyMissed(0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.mark.slow

@@ -1,9 +1,12 @@
 """Assessments whose tasks run on a Dask cluster: the same to the byte, whatever happens to its workers."""
 
 import json
+import logging
+import socket
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -13,9 +16,10 @@ from tests.weeks import with_days
 
 import runcard
 from runcard.assess.assessment import Assessment
-from runcard.assess.workers import Workers
+from runcard.assess.workers import Workers, connected
 from runcard.city import write_city
 from runcard.cli import main
+from runcard.cli.progress import ShownSteps
 from runcard.errors import InputError
 
 CITY = with_days(random_department(4), 2.0, 0.5)
@@ -45,7 +49,9 @@ def divided(number: int) -> float:
 
 
 @pytest.mark.slow
-def test_a_cluster_finds_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_cluster_finds_the_same(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An exact assessment, a stress test and a report of two workers are those of this process, also once one is killed
     midway; errors of tasks are those that they raise here, and others say that the workers stopped."""
     folder = tmp_path / "city"
@@ -73,9 +79,16 @@ def test_a_cluster_finds_the_same(capsys: pytest.CaptureFixture[str], tmp_path: 
             if len(done) == 2:
                 processes[0].kill()
 
-        there = ("--backend", "dask", "--address", address)
-        assert stressed(*there) == alone
+        there, steps = ("--backend", "dask", "--address", address), list[str]()
+        with monkeypatch.context() as patched:
+            patched.setattr(ShownSteps, "begin", lambda _, words: steps.append(words))
+            assert stressed(*there) == alone
+        assert steps[-6] == "simulating on the workers"  # then the four that are done, and the records
         assert reported("there.html", *there) == page
+        log = logging.getLogger("distributed.client")
+        with connected(address):
+            assert not log.filter(logging.makeLogRecord({}))  # its tracebacks of a lost scheduler
+        assert log.filter(logging.makeLogRecord({}))
         assert workers.each(doubled, range(5), kill_one) == [0, 2, 4, 6, 8]
         assert sorted(done) == [0, 1, 2, 3, 4]
         assert processes[0].wait() != 0
@@ -101,6 +114,30 @@ def test_workers_that_cannot_be_are_refused(options: dict[str, str], words: str)
     """A backend that there is not, or one without its address, or the other way round."""
     with pytest.raises(InputError, match=words):
         Workers(**options)
+
+
+def test_a_server_that_is_no_scheduler_is_said() -> None:
+    """What a web server answers is read as a message of 3 EB, which is no lack of memory here."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            try:
+                while True:
+                    other, _ = server.accept()
+                    with other:
+                        other.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 4)
+                        other.recv(1000)
+            except OSError:  # it is closed
+                return
+
+        thread = Thread(target=answer, daemon=True)
+        thread.start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(runcard.RuncardError, match=f"no Dask scheduler answers at {address}"):
+            Workers(backend="dask", address=address).each(doubled, [1])
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(10.0)
+    assert not thread.is_alive()
 
 
 def test_tasks_here_are_begun_in_turn() -> None:

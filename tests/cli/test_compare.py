@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runcard.city import read_city, write_city
+from runcard.city import generate_grid, read_city, write_city
 from runcard.policy.base import Certificate
 from runcard.policy.solve import solve_named
 
@@ -206,3 +206,12 @@ def test_the_number_of_threads_changes_nothing(run, grid_folder: Path) -> None:
         for options in ([], ["--threads", "1"], ["--threads", "3"])
     ]
     assert late[0] == late[1] == late[2]
+
+
+def test_the_arrivals_that_are_shown_are_named(run, tmp_path: Path) -> None:
+    """Where a standard is about the second of three trucks, the words above the table have it as the table does."""
+    city = generate_grid(side=3, num_stations=3, load=0.1, seed=2)
+    write_city(replace(city, trucks_per_incident=3, arrivals_per_incident=2), tmp_path / "city")
+    ran = run("compare", tmp_path / "city", "--policies", "closest-first")
+    assert "Minutes until the first, the second and the last truck are there:" in ran.out
+    assert ran.out.split("are there:")[1].split()[:6] == ["first", "first", "second", "second", "last", "last"]

@@ -58,11 +58,12 @@ def test_the_version_is_that_of_the_file(client: Any, policy_folder: Path) -> No
     assert found["types"] == ["fire", "medical"]
 
 
-def test_a_policy_is_swapped_and_the_old_one_can_be_asked_for(client: Any) -> None:
+def test_a_policy_is_swapped_and_the_old_one_can_be_asked_for(client: Any, caplog: pytest.LogCaptureFixture) -> None:
     """After loading another file it answers; a request for the old version is refused, by its name it is not."""
     old = client.get("/ready").json()["policy"]["version"]
     loaded = client.post("/v1/policies", json={"file": "cards.policy"})
     assert (loaded.status_code, loaded.json()["serving"]) == (201, True)
+    assert caplog.messages[-1] == f"policy cards, version {loaded.json()['version']}, was loaded"
     answer = client.post("/v1/decisions", json=ASKED).json()
     assert (answer["answered_by"], answer["policy"]["name"]) == ("fixed-card", "cards")
     assert "on the card" in answer["reason"]

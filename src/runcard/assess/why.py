@@ -31,6 +31,8 @@ HERE: Final = "here"
 AWAY: Final = "away"
 PARTS: Final = ("start", "distance", "busy", "choice")
 MANY_INCIDENTS: Final = 1 << 16
+ROUNDING: Final = 1e-12
+"""Of what is missed."""
 FEW_TEAMS: Final = 32
 """Of the best, which are mostly enough."""
 MANY_TEAMS: Final = 1 << 12
@@ -97,11 +99,19 @@ class Reasons:
 
 
 def add_up(missed: float, start: float, home: float, available: float) -> WhyMissed:
-    """The parts of what is missed, each at least 0 whatever rounding did."""
-    available = min(max(available, home), missed)
-    home = min(home, available)
-    start = min(start, home)
+    """The parts of what is missed, each at least 0 whatever rounding did, and 0 where there is only rounding."""
+    rounding = ROUNDING * missed
+    available = _at_most(missed, max(available, home), rounding)
+    home = _at_most(available, home, rounding)
+    start = _at_most(home, start, rounding)
     return WhyMissed(start, home - start, available - home, missed - available)
+
+
+def _at_most(most: float, number: float, rounding: float) -> float:
+    """A number that is at most another one: that one, or 0, if only rounding is between them."""
+    if number >= most - rounding:
+        return most
+    return number if number > rounding else 0.0
 
 
 def best_of_all(problem: DispatchProblem) -> NDArray[np.float64]:

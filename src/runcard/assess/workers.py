@@ -6,6 +6,7 @@ as the worker may have neighbours.
 """
 
 import importlib.metadata
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -103,9 +104,19 @@ def workers_stopped(error: Exception) -> RuncardError:
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
     """A connection to a Dask scheduler that has workers with this runcard."""
-    with closing(_client(address)) as client:
-        _check_workers(client)
-        yield client
+    log = logging.getLogger("distributed.client")
+    log.addFilter(_not_of_dask)
+    try:
+        with closing(_client(address)) as client:
+            _check_workers(client)
+            yield client
+    finally:
+        log.removeFilter(_not_of_dask)
+
+
+def _not_of_dask(_: logging.LogRecord) -> bool:
+    """Its client logs tracebacks when a scheduler is lost, of which our own error says a line."""
+    return False
 
 
 def _check_workers(client: Any) -> None:
@@ -137,5 +148,5 @@ def _client(address: str | None) -> Any:
         raise InputError(
             f"expected the address of a Dask scheduler, such as tcp://10.0.0.1:8786, got {address!r}: {error}"
         ) from error
-    except OSError as error:
+    except (OSError, MemoryError) as error:  # of another server, whose answer is read as a huge length
         raise RuncardError(f"no Dask scheduler answers at {address}") from error

@@ -12,6 +12,7 @@ from runcard.assess.tables import (
     period_table,
     policy_table,
     rule_table,
+    shown_arrivals,
     standard_table,
     station_table,
     why_table,
@@ -99,5 +100,6 @@ def _print_arrivals(
     if not fleets[0].evaluation.p90_minutes:
         make_console().print("Too many teams to find when the last truck is there: simulate says it.")
     else:
-        make_console().print(f"Minutes until the first and the last {truck} are there:", style="bold")
+        *others, last = (f"the {word}" for word in shown_arrivals(fleets).values())
+        make_console().print(f"Minutes until {', '.join(others)} and {last} {truck} are there:", style="bold")
         make_console().print(arrival_table(fleets, names, heading))

@@ -195,6 +195,8 @@ def _simulated(
         def begin(number: int) -> None:
             report.begin(scenarios[number].name + ("" if times == 1 else f", {number + 1} of {times}"))
 
+        if not workers.here:  # they name a scenario when it is done
+            report.begin("simulating on the workers")
         found = workers.each(work, scenarios, begin)
         report.begin("writing the records")
     return found

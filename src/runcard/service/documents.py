@@ -3,10 +3,12 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, Strict, model_validator
 
 Id = Annotated[str, Field(min_length=1, max_length=200)]
 Name = Annotated[str, Field(max_length=200)]
+Coordinate = Annotated[float, Strict()]
+"""A number; no word for one, and no true, which would be another place."""
 Status = Literal["idle", "busy", "out_of_service"]
 
 
@@ -20,8 +22,8 @@ class PlaceDocument(Given):
     """A node of the roads, or coordinates as the city has them (longitude, latitude) of the nearest node."""
 
     node: Id | None = None
-    x: float | None = None
-    y: float | None = None
+    x: Coordinate | None = None
+    y: Coordinate | None = None
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
@@ -45,8 +47,8 @@ class DecisionRequest(Given):
 
     area: Id | None = Field(default=None, description="The demand point of the incident.", examples=["old-d2"])
     node: Id | None = Field(default=None, description="Any node of the roads instead.")
-    x: float | None = Field(default=None, description="Coordinates instead: x, or the longitude.")
-    y: float | None = Field(default=None, description="y, or the latitude.")
+    x: Coordinate | None = Field(default=None, description="Coordinates instead: x, or the longitude.")
+    y: Coordinate | None = Field(default=None, description="y, or the latitude.")
     type: Id | None = Field(default=None, description="The type; may be left out where there is only one.")
     row: int | None = Field(
         default=None, alias="class", ge=1, le=10_000,
@@ -249,8 +251,8 @@ class UnitUpdate(Given):
 
     status: Status
     node: Id | None = None
-    x: float | None = None
-    y: float | None = None
+    x: Coordinate | None = None
+    y: Coordinate | None = None
 
     @model_validator(mode="after")
     def _sound(self) -> Self:

@@ -57,7 +57,8 @@ async def load(given: PolicyFile, request: Request) -> PolicyDocument:
             except (OSError, RuncardError) as error:
                 raise ProblemError(503, f"the policy could not be kept: {error}", {"Retry-After": "1"}) from error
         parts.store.add(policy, serve=given.serve)
-    _log.warning("policy %s, version %s, was loaded by %s", policy.name, policy.version, request.scope["runcard.who"])
+    by = f" by {who}" if (who := request.scope["runcard.who"]) else ""  # without keys nobody has a name
+    _log.warning("policy %s, version %s, was loaded%s", policy.name, policy.version, by)
     return policy_document(policy, serving=policy is parts.store.serving)
 
 
