@@ -189,7 +189,7 @@ class FleetOutcome:
         return document
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Outcome:
     """What one plan achieves, in every period and with every kind, and together; per incident of the city."""
 
@@ -202,14 +202,20 @@ class Outcome:
     incidents: NDArray[np.float64] | None = None
     """[batch] those of the city, in a simulation of all kinds over the same incidents."""
 
+    def __repr__(self) -> str:
+        """Which plan it is, and what it misses with its interval."""
+        missed, plan = self.missed, f"{self.name} in {self.city.name}"
+        return f"<Outcome of {plan}: missed {missed.value:.6g} [{missed.low:.6g}, {missed.high:.6g}]>"
+
     def in_period(self, period: str) -> "Outcome":
         """The outcome of a period alone."""
         return replace(self, city=self.city.in_period(period), periods={period: self.periods[period]}, solve_seconds=0)
 
     def of_kind(self, kind: str) -> "Outcome":
         """What one kind does, per incident that needs it."""
+        city = self.city.of_kind(kind)
         periods = {period: {kind: fleets[kind]} for period, fleets in self.periods.items()}
-        return replace(self, city=self.city.of_kind(kind), periods=periods, incidents=None)
+        return replace(self, city=city, periods=periods, incidents=None)
 
     @property
     def fleets(self) -> Mapping[str, FleetOutcome]:
