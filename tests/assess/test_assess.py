@@ -150,6 +150,20 @@ def test_a_difference_is_proven_where_exact_and_paired_where_simulated() -> None
     assert runcard.difference(week.first.in_period("day"), week.last.in_period("day")).missed.difference.high <= 0.0
 
 
+def test_parts_add_up_where_several_kinds_are_simulated() -> None:
+    """To what is missed by all kinds together, though each kind has met as many incidents as chance had it."""
+    found = runcard.assess(grid_department(side=3, engines=3, ladders=2, load=0.3), NAMES, incidents=1_000)
+    for outcome in found:
+        assert outcome.why_missed is not None
+        assert sum(outcome.why_missed.document().values()) == pytest.approx(outcome.missed.value, rel=1e-9)
+
+
+def test_a_simulated_week_shows_itself_in_a_notebook() -> None:
+    """Without a table of its periods, which it does not tell apart."""
+    found = runcard.assess(with_days(GRID, 2.0, 0.5), NAMES, incidents=500)
+    assert all(name in found._repr_html_() for name in NAMES)
+
+
 def test_an_assessment_prints_its_table() -> None:
     """The city, each plan with its numbers, and how it was assessed, without colours."""
     text = str(runcard.assess(GRID, NAMES))

@@ -12,7 +12,7 @@ NOTE = "Response: until the first unit is there. The interval holds the exact nu
 def assessment_html(found: Assessment) -> str:
     """The plans side by side, every standard and each period, as HTML."""
     tables = [policy_table(found, response=True)]
-    tables += [period_table(found)] if found.city.has_periods else []
+    tables += [period_table(found)] if len(found.first.periods) > 1 else []
     tables += [] if found.city.plain else [standard_table(found)]
     parts = (html_title(found.city.name), *(table.html() for table in tables), _departures(found), html_note(NOTE))
     return f"<div>{''.join(parts)}</div>"

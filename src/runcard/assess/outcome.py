@@ -279,10 +279,7 @@ class Outcome:
     def why_missed(self) -> WhyMissed | None:
         """The parts of what is missed, of all kinds together; None where they are not known."""
         parts = [
-            (
-                self.shares[period] * fleet.city.incidents_per_day / self.cities[period].incidents_per_day,
-                fleet.why_missed,
-            )
+            (self._share_of(period, fleet), fleet.why_missed)
             for period, fleets in self.periods.items()
             for fleet in fleets.values()
         ]
@@ -290,6 +287,13 @@ class Outcome:
         if len(known) < len(parts):
             return None
         return WhyMissed(**{name: sum(share * why[name] for share, why in known) for name in PARTS})
+
+    def _share_of(self, period: str, fleet: FleetOutcome) -> float:
+        """The part of all incidents that need a kind in a period; of those that were simulated, as for `missed`."""
+        batches = fleet.missed.batches
+        if self.incidents is not None and batches is not None:
+            return float(batches[1].sum() / self.incidents.sum())
+        return self.shares[period] * fleet.city.incidents_per_day / self.cities[period].incidents_per_day
 
     @cached_property
     def cost(self) -> Interval:
