@@ -128,11 +128,16 @@ def policy_cell(name: str, *, converged: bool) -> Cell:
     return Cell(name, warning="" if converged else "not converged")
 
 
+def arrivals_of(fleets: Sequence[FleetOutcome]) -> dict[str, str]:
+    """The arrivals whose minutes are known, each with its word: the first, those that standards name, and the last."""
+    between = sorted(name for name in fleets[0].evaluation.p90_minutes if name.startswith(MIDDLE))
+    return {FIRST: FIRST} | {name: ORDINALS[int(name.removeprefix(MIDDLE)) - 1] for name in between} | {LAST: LAST}
+
+
 def arrival_table(fleets: Sequence[FleetOutcome], names: Sequence[str], heading: str = "policy") -> Table:
     """The mean and the 90th percentile of the first arrival, of those between that standards name, and of the last; the
     best of each column stands out."""
-    between = sorted(name for name in fleets[0].evaluation.p90_minutes if name.startswith(MIDDLE))
-    arrivals = {FIRST: FIRST} | {name: ORDINALS[int(name.removeprefix(MIDDLE)) - 1] for name in between} | {LAST: LAST}
+    arrivals = arrivals_of(fleets)
     numbers = [[of.minutes[f"{name}_{which}"].value for name in arrivals for which in ("mean", "p90")] for of in fleets]
     best = [min(column) for column in zip(*numbers, strict=True)]
     rows: list[Row] = []
