@@ -9,6 +9,7 @@ from runcard.city.model import LATE, City
 from runcard.city.parts import FIRST, LAST, MIDDLE
 from runcard.plan.words import (
     ORDINALS,
+    TINY,
     arrival_words,
     certainty,
     decimals_for,
@@ -108,7 +109,12 @@ def why_table(city: City, parts: Mapping[str, WhyMissed | None], *, heading: str
     """Why standards are missed, or incidents late, in parts that add up: a row for each that is known, by its name."""
     known = {name: why.document() for name, why in parts.items() if why is not None}
     decimals = decimals_for(100.0 * sum(why.values()) for why in known.values())
-    rows = [[name, *(in_decimals(100.0 * part, decimals) for part in why.values())] for name, why in known.items()]
+    rows: list[Row] = []
+    for name, why in known.items():
+        least = 0.5 * 10.0**-decimals if 100.0 * sum(why.values()) >= TINY else 0.0  # beside the others it is nothing
+        rows.append(
+            [name, *(in_decimals(x if (x := 100.0 * part) >= least else 0.0, decimals) for part in why.values())]
+        )
     what = "Why late, in % of incidents" if city.plain else "Why missed, per 100 incidents"
     notes = [
         "Start: turnout and start alone take too long. Distance: the best units are too far, all of them at home.",
