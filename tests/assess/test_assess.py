@@ -158,6 +158,15 @@ def test_parts_add_up_where_several_kinds_are_simulated() -> None:
         assert sum(outcome.why_missed.document().values()) == pytest.approx(outcome.missed.value, rel=1e-9)
 
 
+def test_intervals_of_a_simulation_are_not_called_estimated_or_exact() -> None:
+    """They are at 95 %, in the table and in a notebook."""
+    found = runcard.assess(GRID, NAMES, incidents=500)
+    assert "95 %" in str(found)
+    assert "estimated" not in str(found)
+    assert "exact number" not in found._repr_html_()
+    assert "exact number" in runcard.assess(GRID, NAMES)._repr_html_()
+
+
 def test_a_simulated_week_shows_itself_in_a_notebook() -> None:
     """Without a table of its periods, which it does not tell apart."""
     found = runcard.assess(with_days(GRID, 2.0, 0.5), NAMES, incidents=500)

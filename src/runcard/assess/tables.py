@@ -11,7 +11,6 @@ from runcard.plan.words import (
     ORDINALS,
     TINY,
     arrival_words,
-    certainty,
     decimals_for,
     in_decimals,
     objective_words,
@@ -30,7 +29,7 @@ def policy_table(found: Assessment, *, response: bool, above_best: bool = False,
 
     With the mean response, how far above the best they are at most, and what they minimise, if wanted.
     """
-    city, sure = found.city, certainty(found.proven)
+    city, sure = found.city, found.sure
     missed, minutes = [of.missed.value for of in found], [of.first_minutes for of in found]
     decimals = decimals_for(100.0 * part for part in missed)
     per_day = decimals_for(city.incidents_per_day * part for part in missed)
