@@ -1,5 +1,7 @@
 """The one way to ask what plans achieve: exact or simulated, and saying which."""
 
+from typing import Any, cast
+
 import pytest
 from tests.departments import grid_department
 from tests.weeks import with_days
@@ -64,6 +66,58 @@ def test_ways_that_cannot_be_are_refused() -> None:
         runcard.assess(GRID, "optimal")
 
 
+@pytest.mark.parametrize(
+    ("plans", "words"),
+    [
+        ({}, "expected at least one policy, got none"),
+        ([3], "expected a list of policies by name, paper label or file, got 3 in it"),
+        ({"mine": "optimal"}, "mine: expected a plan, as runcard.solve gives it, got 'optimal'"),
+        (runcard.solve(GRID), "expected plans by name, or a list of policies, got <Plan optimal for "),
+    ],
+)
+def test_plans_of_another_kind_are_refused(plans: Any, words: str) -> None:
+    """In a sentence that says what was expected, and what was found."""
+    with pytest.raises(InputError, match=words):
+        runcard.assess(GRID, plans)
+
+
+def test_arguments_of_another_kind_are_refused() -> None:
+    """Each in a sentence that says what was expected, and what was found."""
+    given: Any = "grid"
+    with pytest.raises(InputError, match=r"expected a city, as runcard.read_city gives it, got 'grid'"):
+        runcard.assess(given)
+    with pytest.raises(InputError, match=r"incidents: expected a whole number, got 1.5"):
+        runcard.assess(GRID, NAMES, incidents=cast("Any", 1.5))
+    with pytest.raises(InputError, match=r"seed: expected a whole number, got 'a'"):
+        runcard.assess(GRID, NAMES, seed=cast("Any", "a"))
+    with pytest.raises(InputError, match=r"expected a way to assess .*, got None"):
+        runcard.assess(GRID, NAMES, cast("Any", None))
+    with pytest.raises(InputError, match=r"before: expected an outcome, .*, got 'grid'"):
+        runcard.difference(given, given)
+    with pytest.raises(InputError, match=r"expected a list of plans, .*, got 'grid' in it"):
+        runcard.simulate_plans(GRID, [given])
+    with pytest.raises(InputError, match=r"expected a situation, .*, got 'grid'"):
+        runcard.solve(GRID).decide(given)
+    found = runcard.assess(GRID, NAMES)
+    with pytest.raises(InputError, match=r"expected a plan that was assessed \(.*\), got 'nope'"):
+        found["nope"]
+    with pytest.raises(InputError, match=r"expected a kind that incidents need"):
+        found.first.of_kind("boat")
+    with pytest.raises(InputError, match=r"expected a dimension .*, got "):
+        found.first.by(cast("Any", ["kind", "type"]))
+
+
+def test_what_python_shows_fits_on_a_line() -> None:
+    """Plans, answers, assessments, outcomes and differences do not list all their states."""
+    found, plan = runcard.assess(GRID, NAMES), runcard.solve(GRID)
+    point = GRID.demand[0]
+    answer = plan.decide(runcard.Situation(at=point.node_id, type=point.type))
+    for one in (found, found.last, runcard.difference(found.first, found.last), plan, answer):
+        assert len(repr(one)) < 200
+    assert f"{found.last.missed.value:.6g}" in repr(found.last)
+    assert all(unit in repr(answer) for unit in answer.units)
+
+
 def test_rows_add_up_to_what_is_missed() -> None:
     """By any of period, kind and type: what rows miss, by how many incidents they have, is what the plan misses."""
     for city in (GRID, with_days(grid_department(side=3, engines=3, ladders=2, load=0.3), 2.0, 0.5)):
@@ -94,6 +148,29 @@ def test_a_difference_is_proven_where_exact_and_paired_where_simulated() -> None
     with pytest.raises(InputError, match="expected outcomes of one period"):
         runcard.difference(week.first, week.last)
     assert runcard.difference(week.first.in_period("day"), week.last.in_period("day")).missed.difference.high <= 0.0
+
+
+def test_parts_add_up_where_several_kinds_are_simulated() -> None:
+    """To what is missed by all kinds together, though each kind has met as many incidents as chance had it."""
+    found = runcard.assess(grid_department(side=3, engines=3, ladders=2, load=0.3), NAMES, incidents=1_000)
+    for outcome in found:
+        assert outcome.why_missed is not None
+        assert sum(outcome.why_missed.document().values()) == pytest.approx(outcome.missed.value, rel=1e-9)
+
+
+def test_intervals_of_a_simulation_are_not_called_estimated_or_exact() -> None:
+    """They are at 95 %, in the table and in a notebook."""
+    found = runcard.assess(GRID, NAMES, incidents=500)
+    assert "95 %" in str(found)
+    assert "estimated" not in str(found)
+    assert "exact number" not in found._repr_html_()
+    assert "exact number" in runcard.assess(GRID, NAMES)._repr_html_()
+
+
+def test_a_simulated_week_shows_itself_in_a_notebook() -> None:
+    """Without a table of its periods, which it does not tell apart."""
+    found = runcard.assess(with_days(GRID, 2.0, 0.5), NAMES, incidents=500)
+    assert all(name in found._repr_html_() for name in NAMES)
 
 
 def test_an_assessment_prints_its_table() -> None:

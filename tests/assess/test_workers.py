@@ -3,6 +3,7 @@
 import json
 import logging
 import socket
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -100,6 +101,11 @@ def test_a_cluster_finds_the_same(
             runcard.RuncardError, match="the workers stopped: ZeroDivisionError: float division by zero"
         ):
             workers.each(divided, [0])
+        monkeypatch.setattr("runcard.assess.workers.WORKER_SECONDS", 1)
+        with pytest.raises(
+            runcard.RuncardError, match=r"has lost its workers.*: expected one at least; 1 task not done"
+        ):
+            workers.each(time.sleep, [0.1, 30.0], lambda _: processes[1].kill())
 
 
 @pytest.mark.parametrize(

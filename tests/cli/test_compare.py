@@ -37,6 +37,13 @@ def test_golden_cities_have_the_known_late_fractions(run, golden) -> None:
         assert policy["upper"] - policy["lower"] <= 2e-9 * policy["upper"]
 
 
+def test_arrivals_between_are_named_over_their_table(run, tmp_path: Path) -> None:
+    """Where incidents wait for the second of three trucks, the line above says so, as the columns do."""
+    city = generate_grid(side=3, num_stations=3, load=0.1, seed=1)
+    write_city(replace(city, trucks_per_incident=3, arrivals_per_incident=2), tmp_path / "three")
+    assert "Minutes until the first, the second and the last truck are there:" in run("compare", tmp_path / "three").out
+
+
 def test_json_has_the_keys_of_the_contract(run, grid_folder: Path) -> None:
     """The keys that programs rely on come first, and fractions are consistent with each other."""
     document = json.loads(run("compare", grid_folder, "--json").out, parse_constant=pytest.fail)

@@ -119,3 +119,12 @@ def test_stations_that_are_too_far(make_city: Any) -> None:
     assert np.isfinite(tables[1]).all()
     assert (tables[1] >= tables[0] - 2e-6).all()
     assert (tables[1] <= tables[2] + 2e-6).all()
+
+
+@pytest.mark.parametrize("arrivals", [1, 2])
+def test_an_incident_at_the_door_of_the_only_station(make_city: Any, arrivals: int) -> None:
+    """Where no truck has a way to drive, two that leave together are late with the chance of their turnout."""
+    settings = {"trucks": [2], "shared_delay": 0.5, "target_minutes": 5.0, "turnout": Turnout(2.0)}
+    city = make_city([(0, 1, False, 1.0)], [0], [0], arrivals_per_incident=arrivals, **settings)
+    table = response_table(city, minutes=False)
+    assert table.p_late[-1, 0] == pytest.approx(np.exp(-2.5), abs=1e-6)

@@ -11,6 +11,7 @@ from runcard.assess.policy_choice import is_small, policy_choices
 from runcard.assess.simulated import simulated_outcomes
 from runcard.assess.steps import NO_STEPS, Steps, city_problem
 from runcard.assess.workers import HERE, Workers
+from runcard.city.conditions import shown
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.plan.plan import Plan
@@ -37,12 +38,11 @@ def assess(
     simulated `incidents`, which are as many as take some seconds if left out; "auto" simulates where incidents are
     given, or where solving one of the kinds exactly would take more than some seconds. The assessment says which.
     """
+    _check_given(city, plans, incidents=incidents, seed=seed)
     if how not in WAYS:
         raise InputError(expected_one_of("way to assess", WAYS, how))
     if how == "exact" and incidents is not None:
         raise InputError(f"expected no number of incidents where every state is evaluated, got {incidents}")
-    if isinstance(plans, str):
-        raise InputError(f"expected plans by name, or a list of policies, got {plans!r}")
     if how == "auto":
         small = all(is_small(city.of_kind(kind)) for kind in city.kinds)
         how = "exact" if small and incidents is None else "simulate"
@@ -63,6 +63,28 @@ def assess(
         for kind, of_kind in of_each_kind(city, steps).items()
     }
     return Assessment(city=city, outcomes=outcomes_of(city, plans, problems, options, steps, workers))
+
+
+def _check_given(city: City, plans: Mapping[str, Plan] | Sequence[str], **numbers: int | None) -> None:
+    """Raise an error for arguments of another kind than those that can be assessed."""
+    if not isinstance(city, City):
+        raise InputError(f"expected a city, as runcard.read_city gives it, got {shown(city)}")
+    if isinstance(plans, str) or not isinstance(plans, Mapping | Sequence):
+        raise InputError(f"expected plans by name, or a list of policies, got {shown(plans)}")
+    if not plans:
+        raise InputError("expected at least one policy, got none")
+    for name, plan in plans.items() if isinstance(plans, Mapping) else ():
+        if not isinstance(plan, Plan):
+            raise InputError(f"{name}: expected a plan, as runcard.solve gives it, got {shown(plan)}")
+    for word in () if isinstance(plans, Mapping) else plans:
+        if not isinstance(word, str):
+            raise InputError(
+                f"expected a list of policies by name, paper label or file, got {shown(word)} in it; plans are given "
+                "by name, as in {'mine': plan}"
+            )
+    for noun, number in numbers.items():
+        if number is not None and not hasattr(number, "__index__"):
+            raise InputError(f"{noun}: expected a whole number, got {shown(number)}")
 
 
 def simulated_assessment(

@@ -9,13 +9,14 @@ from runcard.assess.outcome import FleetOutcome, Outcome, avoided, larger_by
 from runcard.assess.policy_choice import PolicyChoice
 from runcard.assess.team_shares import TeamShares
 from runcard.city.model import LATE, City
+from runcard.errors import InputError
 from runcard.interval import Interval
-from runcard.plan.words import certainty
+from runcard.plan.words import certainty, expected_one_of
 
 NOTHING: Final = Interval(0.0, 0.0, 0.0, proven=True)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Assessment:
     """What plans of one city achieve, in the order in which they were asked for."""
 
@@ -32,11 +33,18 @@ class Assessment:
 
     def __getitem__(self, name: str) -> Outcome:
         """The outcome of the plan of that name."""
-        return {outcome.name: outcome for outcome in self.outcomes}[name]
+        outcomes = {outcome.name: outcome for outcome in self.outcomes}
+        if name not in outcomes:
+            raise InputError(expected_one_of("plan that was assessed", outcomes, name))
+        return outcomes[name]
 
     def __iter__(self) -> Iterator[Outcome]:
         """The outcomes in turn."""
         return iter(self.outcomes)
+
+    def __repr__(self) -> str:
+        """The city and its plans."""
+        return f"<Assessment of {self.city.name}: {', '.join(self.names)}>"
 
     def __str__(self) -> str:
         """The plans side by side as a table of plain text, and how they were assessed."""

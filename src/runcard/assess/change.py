@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from runcard.assess.outcome import FleetOutcome, Outcome, larger_by, weighted
 from runcard.assess.why import WhyMissed
+from runcard.city.conditions import shown
 from runcard.city.model import City, Standard
 from runcard.city.periods import ALWAYS
 from runcard.errors import InputError
@@ -142,13 +143,22 @@ def _known(change: Change | None) -> Change:
     return change
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Difference:
     """What changes under one policy of each kind, for every kind and all together."""
 
     before: City
     after: City
     kinds: Mapping[str, FleetChange]
+
+    def __repr__(self) -> str:
+        """What is missed before and after, and the difference with its interval."""
+        missed = self.missed
+        off = missed.difference
+        return (
+            f"<Difference in {self.after.name}: missed {missed.before.value:.6g} before, "
+            f"{missed.after.value:.6g} after, {off.value:+.6g} [{off.low:+.6g}, {off.high:+.6g}]>"
+        )
 
     @property
     def name(self) -> str:
@@ -204,6 +214,9 @@ def difference(before: Outcome, after: Outcome) -> Difference:
     Where both were simulated over the same incidents the difference is paired; else its ends are those that both
     intervals allow, which are proven if both are.
     """
+    for name, given in (("before", before), ("after", after)):
+        if not isinstance(given, Outcome):
+            raise InputError(f"{name}: expected an outcome, as assess(...)['optimal'] gives it, got {shown(given)}")
     if len(before.periods) > 1 or len(after.periods) > 1:
         raise InputError(
             f"{before.name}: expected outcomes of one period, as in_period(name) gives them, got those of "

@@ -3,18 +3,24 @@
 from runcard.assess.assessment import Assessment
 from runcard.assess.tables import period_table, policy_table, standard_table
 from runcard.city.notebook import PLACES_NOTE, map_html, places_svg
-from runcard.plan.words import city_line
+from runcard.plan.words import CHANCE_ONLY, city_line
 from runcard.table import html_note, html_title
 
 NOTE = "Response: until the first unit is there. The interval holds the exact number, whatever rounding did."
+NOTE_SIMULATED = f"Response: until the first unit is there. {CHANCE_ONLY}"
 
 
 def assessment_html(found: Assessment) -> str:
     """The plans side by side, every standard and each period, as HTML."""
     tables = [policy_table(found, response=True)]
-    tables += [period_table(found)] if found.city.has_periods else []
+    tables += [period_table(found)] if len(found.first.periods) > 1 else []
     tables += [] if found.city.plain else [standard_table(found)]
-    parts = (html_title(found.city.name), *(table.html() for table in tables), _departures(found), html_note(NOTE))
+    parts = (
+        html_title(found.city.name),
+        *(table.html() for table in tables),
+        _departures(found),
+        html_note(NOTE if found.exact else NOTE_SIMULATED),
+    )
     return f"<div>{''.join(parts)}</div>"
 
 

@@ -189,7 +189,7 @@ class FleetOutcome:
         return document
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Outcome:
     """What one plan achieves, in every period and with every kind, and together; per incident of the city."""
 
@@ -202,14 +202,20 @@ class Outcome:
     incidents: NDArray[np.float64] | None = None
     """[batch] those of the city, in a simulation of all kinds over the same incidents."""
 
+    def __repr__(self) -> str:
+        """Which plan it is, and what it misses with its interval."""
+        missed, plan = self.missed, f"{self.name} in {self.city.name}"
+        return f"<Outcome of {plan}: missed {missed.value:.6g} [{missed.low:.6g}, {missed.high:.6g}]>"
+
     def in_period(self, period: str) -> "Outcome":
         """The outcome of a period alone."""
         return replace(self, city=self.city.in_period(period), periods={period: self.periods[period]}, solve_seconds=0)
 
     def of_kind(self, kind: str) -> "Outcome":
         """What one kind does, per incident that needs it."""
+        city = self.city.of_kind(kind)
         periods = {period: {kind: fleets[kind]} for period, fleets in self.periods.items()}
-        return replace(self, city=self.city.of_kind(kind), periods=periods, incidents=None)
+        return replace(self, city=city, periods=periods, incidents=None)
 
     @property
     def fleets(self) -> Mapping[str, FleetOutcome]:
@@ -273,10 +279,7 @@ class Outcome:
     def why_missed(self) -> WhyMissed | None:
         """The parts of what is missed, of all kinds together; None where they are not known."""
         parts = [
-            (
-                self.shares[period] * fleet.city.incidents_per_day / self.cities[period].incidents_per_day,
-                fleet.why_missed,
-            )
+            (self._share_of(period, fleet), fleet.why_missed)
             for period, fleets in self.periods.items()
             for fleet in fleets.values()
         ]
@@ -284,6 +287,13 @@ class Outcome:
         if len(known) < len(parts):
             return None
         return WhyMissed(**{name: sum(share * why[name] for share, why in known) for name in PARTS})
+
+    def _share_of(self, period: str, fleet: FleetOutcome) -> float:
+        """The part of all incidents that need a kind in a period; of those that were simulated, as for `missed`."""
+        batches = fleet.missed.batches
+        if self.incidents is not None and batches is not None:
+            return float(batches[1].sum() / self.incidents.sum())
+        return self.shares[period] * fleet.city.incidents_per_day / self.cities[period].incidents_per_day
 
     @cached_property
     def cost(self) -> Interval:
@@ -337,7 +347,8 @@ class Outcome:
 
     def by(self, *dimensions: str) -> list[dict[str, Any]]:
         """What is missed by "period", "kind" and "type", or some of them, in rows: their names, `incidents_per_day` and
-        `missed`, the weighted sum of missed standards for each of these incidents."""
+        `missed`, the weighted sum of missed standards for each of these incidents. Rows add up to what the plan misses; where
+        incidents were simulated, but for the chance of how many of each sort there were."""
         if unknown := [name for name in dimensions if name not in DIMENSIONS]:
             raise InputError(expected_one_of("dimension", DIMENSIONS, unknown[0]))
         parts: dict[tuple[str, ...], list[tuple[float, Interval]]] = {}

@@ -9,8 +9,8 @@ from runcard.city.model import LATE, City
 from runcard.city.parts import FIRST, LAST, MIDDLE
 from runcard.plan.words import (
     ORDINALS,
+    TINY,
     arrival_words,
-    certainty,
     decimals_for,
     in_decimals,
     objective_words,
@@ -29,7 +29,7 @@ def policy_table(found: Assessment, *, response: bool, above_best: bool = False,
 
     With the mean response, how far above the best they are at most, and what they minimise, if wanted.
     """
-    city, sure = found.city, certainty(found.proven)
+    city, sure = found.city, found.sure
     missed, minutes = [of.missed.value for of in found], [of.first_minutes for of in found]
     decimals = decimals_for(100.0 * part for part in missed)
     per_day = decimals_for(city.incidents_per_day * part for part in missed)
@@ -108,7 +108,12 @@ def why_table(city: City, parts: Mapping[str, WhyMissed | None], *, heading: str
     """Why standards are missed, or incidents late, in parts that add up: a row for each that is known, by its name."""
     known = {name: why.document() for name, why in parts.items() if why is not None}
     decimals = decimals_for(100.0 * sum(why.values()) for why in known.values())
-    rows = [[name, *(in_decimals(100.0 * part, decimals) for part in why.values())] for name, why in known.items()]
+    rows: list[Row] = []
+    for name, why in known.items():
+        least = 0.5 * 10.0**-decimals if 100.0 * sum(why.values()) >= TINY else 0.0  # beside the others it is nothing
+        rows.append(
+            [name, *(in_decimals(x if (x := 100.0 * part) >= least else 0.0, decimals) for part in why.values())]
+        )
     what = "Why late, in % of incidents" if city.plain else "Why missed, per 100 incidents"
     notes = [
         "Start: turnout and start alone take too long. Distance: the best units are too far, all of them at home.",
@@ -128,8 +133,8 @@ def policy_cell(name: str, *, converged: bool) -> Cell:
     return Cell(name, warning="" if converged else "not converged")
 
 
-def shown_arrivals(fleets: Sequence[FleetOutcome]) -> dict[str, str]:
-    """The arrivals of that table in words, by their names."""
+def arrivals_of(fleets: Sequence[FleetOutcome]) -> dict[str, str]:
+    """The arrivals whose minutes are known, each with its word: the first, those that standards name, and the last."""
     between = sorted(name for name in fleets[0].evaluation.p90_minutes if name.startswith(MIDDLE))
     return {FIRST: FIRST} | {name: ORDINALS[int(name.removeprefix(MIDDLE)) - 1] for name in between} | {LAST: LAST}
 
@@ -137,7 +142,7 @@ def shown_arrivals(fleets: Sequence[FleetOutcome]) -> dict[str, str]:
 def arrival_table(fleets: Sequence[FleetOutcome], names: Sequence[str], heading: str = "policy") -> Table:
     """The mean and the 90th percentile of the first arrival, of those between that standards name, and of the last; the
     best of each column stands out."""
-    arrivals = shown_arrivals(fleets)
+    arrivals = arrivals_of(fleets)
     numbers = [[of.minutes[f"{name}_{which}"].value for name in arrivals for which in ("mean", "p90")] for of in fleets]
     best = [min(column) for column in zip(*numbers, strict=True)]
     rows: list[Row] = []

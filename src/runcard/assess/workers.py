@@ -7,14 +7,14 @@ as the worker may have neighbours.
 
 import importlib.metadata
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
 from runcard.errors import InputError, MissingExtraError, RuncardError
-from runcard.plan.words import first_line
+from runcard.plan.words import counted, first_line
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -69,7 +69,7 @@ class Workers:
         done: dict[int, Result] = {}
         with connected(self.address) as client:
             futures = {client.submit(work, item, pure=False): number for number, item in enumerate(items)}
-            for future in _as_completed(futures):
+            for future in _as_completed(client, futures):
                 done[futures[future]] = _result_of(future)
                 begin(futures[future])
         return [done[number] for number in range(len(items))]
@@ -78,12 +78,24 @@ class Workers:
 HERE: Final = Workers()
 
 
-def _as_completed(futures: Any) -> Iterator[Any]:
-    """The futures as they come."""
-    from distributed import as_completed
+def _as_completed(client: Any, futures: Iterable[Any]) -> Iterator[Any]:
+    """The futures as they come; an error if the cluster has lost its workers, and no other one comes."""
+    from distributed import wait
 
-    make_iterator: Any = as_completed  # not typed
-    yield from make_iterator(futures)
+    wait_for: Any = wait  # not typed
+    left = set(futures)
+    while left:
+        try:
+            done = wait_for(left, timeout=WORKER_SECONDS, return_when="FIRST_COMPLETED").done
+        except TimeoutError as error:
+            if client.scheduler_info()["workers"]:
+                continue
+            raise RuncardError(
+                f"the cluster has lost its workers, and had no other one within {WORKER_SECONDS} s: expected one at "
+                f"least; {counted(len(left), 'task')} not done"
+            ) from error
+        yield from done
+        left -= done
 
 
 def _result_of(future: Any) -> Any:

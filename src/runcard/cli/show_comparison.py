@@ -7,19 +7,19 @@ from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import PolicyChoice
 from runcard.assess.tables import (
     arrival_table,
+    arrivals_of,
     fewer_words,
     optimum_lines,
     period_table,
     policy_table,
     rule_table,
-    shown_arrivals,
     standard_table,
     station_table,
     why_table,
 )
 from runcard.cli.terminal import make_console
 from runcard.outputs.weights import weight_of, weight_table
-from runcard.plan.words import certainty, city_line, incidents_a_day, kind_line
+from runcard.plan.words import and_list, certainty, city_line, incidents_a_day, kind_line
 
 
 def print_files(choices: Iterable[PolicyChoice]) -> None:
@@ -100,6 +100,6 @@ def _print_arrivals(
     if not fleets[0].evaluation.p90_minutes:
         make_console().print("Too many teams to find when the last truck is there: simulate says it.")
     else:
-        *others, last = (f"the {word}" for word in shown_arrivals(fleets).values())
-        make_console().print(f"Minutes until {', '.join(others)} and {last} {truck} are there:", style="bold")
+        which = and_list([f"the {word}" for word in arrivals_of(fleets).values()])
+        make_console().print(f"Minutes until {which} {truck} are there:", style="bold")
         make_console().print(arrival_table(fleets, names, heading))

@@ -29,7 +29,7 @@ MINUTE_NAMES: Final = ("first_minutes", "first_p90_minutes", "last_minutes", "la
 Minutes = dict[str, float | None]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Answer:
     """Who goes to an incident, of each kind that it needs."""
 
@@ -48,6 +48,12 @@ class Answer:
     """The city, for a map; None if it is not known."""
     period: str | None = None
     """The period of the plan that decided; None if it does not look at the hour."""
+
+    def __repr__(self) -> str:
+        """Who goes where."""
+        return (
+            f"<Answer: {', '.join(self.units) or 'no unit'} to {self.node_id}{f' ({self.type})' if self.type else ''}>"
+        )
 
     @property
     def units(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from os import PathLike
 from pathlib import Path
 
 from runcard.city.address import Place
-from runcard.city.conditions import near
+from runcard.city.conditions import near, shown
 from runcard.city.model import City, Unit
 from runcard.city.periods import ALWAYS, HOURS_PER_WEEK, Period, hour_of_week
 from runcard.errors import InputError
@@ -33,7 +33,7 @@ from runcard.policy.solve import check_size, policy_name, policy_names, solve_na
 from runcard.policy.solve_options import DEFAULTS, SolveOptions
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Plan:
     """Who goes: a policy for every kind of units in every period of the week."""
 
@@ -44,6 +44,10 @@ class Plan:
     """Its city, for incidents and units anywhere; None if it knows demand points only."""
     fit_faults: tuple[str, ...] = ()
     """In which ways its city is badly fitted to a log, as the fit says it."""
+
+    def __repr__(self) -> str:
+        """Its policies and kinds of units."""
+        return f"<Plan {self.name} for {', '.join(fleet.kind for fleet in self.fleets)}>"
 
     @property
     def name(self) -> str:
@@ -157,6 +161,8 @@ class Plan:
 
     def decide(self, situation: Situation) -> Answer:
         """Who goes to an incident."""
+        if not isinstance(situation, Situation):
+            raise InputError(f"expected a situation, such as Situation(at='n14'), got {shown(situation)}")
         if self.knows_hour:
             period = self.period_of(situation.time).name
             return replace(self.in_period(period).decide(situation), period=period)

@@ -115,7 +115,7 @@ def expected_one_of(noun: str, choices: Iterable[str], got: str, *, guess: bool 
     named = ", ".join(distinct[:MAX_CHOICES])
     if len(distinct) > MAX_CHOICES:
         named += f", ... {len(distinct)} in all"
-    return f"expected a {noun} ({named}), got {got!r}{near(got, distinct) if guess else ''}"
+    return f"expected a {noun} ({named}), got {got!r}{near(str(got), distinct) if guess else ''}"
 
 
 def and_list(words: Sequence[str]) -> str:

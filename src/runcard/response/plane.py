@@ -346,8 +346,9 @@ class _PointPlane:
         if len(short):
             own, other = np.concatenate([own, first[short] * at]), np.concatenate([other, second[short] * at])
         sums = _Parts(*np.zeros((2, len(own), half)))
-        every = times.together if together is None else together
-        extend(kinds, chance, times.apart, every, before, found, _parts(own), sums)
+        # What is always met together is never met apart, and where no link is on any way there is no such row to read.
+        apart, every = (times.apart, times.together) if together is None else (together, together)
+        extend(kinds, chance, apart, every, before, found, _parts(own), sums)
         other = (other[:, :half] * times.twice).T
         both = sums.real @ other.real - sums.imaginary @ other.imag
         covariance = both[:num, : len(second)] - by_first[0][:, None] * by_second[0]

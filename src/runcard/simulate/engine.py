@@ -17,7 +17,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.city.conditions import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID, shown
 from runcard.city.model import MINUTES_PER_DAY, City
 from runcard.errors import InputError
 from runcard.mdp.rows import cannot_go
@@ -225,6 +225,9 @@ def simulate_plans(
     a row for each incident that needs the kind. `keep_states` is handed the same, and [incident, I] the idle trucks of
     each station of the kind before the team left.
     """
+    for plan in plans:
+        if not isinstance(plan, Plan):
+            raise InputError(f"expected a list of plans, as runcard.solve gives them, got {shown(plan)} in it")
     policies = [_by_kind(city, number, plan) for number, plan in enumerate(plans, start=1)]
     if names is None:
         names = [" and ".join(dict.fromkeys(fleet.name for fleet in by_kind.values())) for by_kind in policies]

@@ -81,6 +81,15 @@ def test_units_and_changes_are_in_the_page(report: Report, page: str) -> None:
     assert "every standard 1 minute shorter" in text
 
 
+def test_busy_times_and_loads_are_those_that_the_model_takes(report: Report, page: str) -> None:
+    """Of each kind the mean over the types of incidents, which have their own; and the load that `compare` says."""
+    text, kinds = Markup(page).words, [report.city.of_kind(kind) for kind in ("engine", "ladder")]
+    engine, ladder = (f"{of.mean_busy_minutes:.3g} min" for of in kinds)
+    assert engine != ladder
+    assert f"engine {engine}, ladder {ladder}" in text
+    assert "engine {:.2g}, ladder {:.2g}".format(*(of.load for of in kinds)) in text
+
+
 def test_a_quick_report_has_no_sensitivity(plain_report: Report) -> None:
     """And a city without kinds and standards speaks of late incidents."""
     page = report_page(plain_report)

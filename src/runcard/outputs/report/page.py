@@ -1,7 +1,7 @@
 """The report as one HTML file: it needs no other file, no network, and no picture."""
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from math import isfinite
@@ -229,10 +229,11 @@ def _bar(value: float, most: float) -> float:
 def _settings(report: Report) -> list[tuple[str, str]]:
     """What the city says, and how the report was made, as pairs of name and words."""
     city, solved = report.city, report.solved
-    busy = city.busy_minutes
-    by_kind = (
-        ", ".join(f"{kind} {minutes:.3g} min" for kind, minutes in busy.items()) if isinstance(busy, Mapping) else ""
-    )
+    kinds = {kind: city.of_kind(kind) for kind in solved.last.policies}
+
+    def by_kind(words: Callable[[City], str]) -> str:
+        return ", ".join(f"{kind} {words(of)}" if len(kinds) > 1 else words(of) for kind, of in kinds.items())
+
     recommended = ", ".join(f"{kind}: {policy.name}" for kind, policy in solved.last.policies.items())
     method = f"every state solved; intervals are {solved.sure}"
     if solved.num_incidents is not None:
@@ -244,8 +245,8 @@ def _settings(report: Report) -> list[tuple[str, str]]:
         "Areas, road nodes and road links": f"{len({one.node_id for one in city.demand}):,}, {len(city.nodes):,}, "
         f"{len(city.links):,}",
         "Incidents a day": f"{city.incidents_per_day:.4g}{' (mean of the week)' if report.given.has_periods else ''}",
-        "Mean time a unit is busy": by_kind or f"{city.mean_busy_minutes:.3g} min",
-        "Incidents per unit and busy time (load)": f"{city.load:.3g}",
+        "Mean time a unit is busy": by_kind(lambda of: f"{of.mean_busy_minutes:.3g} min"),
+        "Incidents per unit and busy time (load)": by_kind(lambda of: f"{of.load:.2g}"),
         "Driving times": f"{city.driving.model}, shared delay {city.shared_delay:.3g}",
         "What is made smallest": {"late": "missed standards", "minutes": "mean response"}.get(
             city.objective.minimise, "missed standards and minutes"
