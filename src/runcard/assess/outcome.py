@@ -347,8 +347,10 @@ class Outcome:
 
     def by(self, *dimensions: str) -> list[dict[str, Any]]:
         """What is missed by "period", "kind" and "type", or some of them, in rows: their names, `incidents_per_day` and
-        `missed`, the weighted sum of missed standards for each of these incidents. Rows add up to what the plan misses; where
-        incidents were simulated, but for the chance of how many of each sort there were."""
+        `missed`, the weighted sum of missed standards for each of these incidents.
+
+        Rows add up to what the plan misses; simulated ones but for the chance of how many incidents each of them had.
+        """
         if unknown := [name for name in dimensions if name not in DIMENSIONS]:
             raise InputError(expected_one_of("dimension", DIMENSIONS, unknown[0]))
         parts: dict[tuple[str, ...], list[tuple[float, Interval]]] = {}
