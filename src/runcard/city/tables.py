@@ -30,7 +30,7 @@ _SIMILAR: Final = 0.85
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvTable:
     """A table: the class of its rows, and its columns, named like the fields of that class.
 
     Those with a default may be left out. The type of a column may be a function that reads its cells. That raises a
@@ -82,16 +82,16 @@ def _read_cell(of: type, cell: str) -> Any:
     raise ValueError({float: "a number", int: "a whole number", bool: "0 or 1"}[of])
 
 
-TABLES: Final = {name: Table(name, row, COLUMN_CONDITIONS[name]) for name, row in ROWS.items()}
+TABLES: Final = {name: CsvTable(name, row, COLUMN_CONDITIONS[name]) for name, row in ROWS.items()}
 
 
-def with_trucks(stations: Table) -> Table:
+def with_trucks(stations: CsvTable) -> CsvTable:
     """The table of stations with the column that it needs where there is no roster."""
     trucks = stations.columns["trucks"]._replace(default=MISSING)
     return replace(stations, columns={**stations.columns, "trucks": trucks})
 
 
-def parse_table(table: Table | Callable[[list[str]], Table], text: str) -> ReadTable:
+def parse_table(table: CsvTable | Callable[[list[str]], CsvTable], text: str) -> ReadTable:
     """The rows of a CSV text and their faults; raises UnreadableError if it is no table at all.
 
     Which table it is may depend on its header.
@@ -103,7 +103,7 @@ def parse_table(table: Table | Callable[[list[str]], Table], text: str) -> ReadT
     separator = re.search(r"[;\t|]", header[0])
     if separator and len(header) == 1:
         raise UnreadableError(f"expected commas between the columns, got {separator[0]!r}")
-    table = table if isinstance(table, Table) else table(header)
+    table = table if isinstance(table, CsvTable) else table(header)
     faults = list(_header_faults(table, header))
     lacking = any(condition.default is MISSING for name, condition in table.columns.items() if name not in header)
     rows = []
@@ -133,7 +133,7 @@ def _records(text: str) -> list[tuple[int, list[str]]]:
     return records
 
 
-def _header_faults(table: Table, header: list[str]) -> Iterator[Fault]:
+def _header_faults(table: CsvTable, header: list[str]) -> Iterator[Fault]:
     unknown = [name for name in header if name not in table.columns]
     for name in dict.fromkeys(name for name in header if name and header.count(name) > 1):
         yield Fault(table.name, None, f"expected column {plain(name)} once, got it {header.count(name)} times")
@@ -157,7 +157,7 @@ def _is_misspelt(name: str, column: str) -> bool:
     return column not in _CHANGE_NOTHING and SequenceMatcher(None, name, column).ratio() > _SIMILAR
 
 
-def _parse_row(table: Table, header: list[str], cells: list[str], index: int, faults: list[Fault]) -> Any:
+def _parse_row(table: CsvTable, header: list[str], cells: list[str], index: int, faults: list[Fault]) -> Any:
     """The object of a row. Cells that are missing or cannot be read are UNREAD in it; the latter also give a fault."""
     found = dict(zip(header, cells, strict=False))
     values: dict[str, Any] = {}
@@ -177,7 +177,7 @@ def _parse_row(table: Table, header: list[str], cells: list[str], index: int, fa
     return table.row(**values, extra=tuple(found.items()))
 
 
-def format_table(table: Table, rows: Sequence[Any]) -> str:
+def format_table(table: CsvTable, rows: Sequence[Any]) -> str:
     """The CSV text of a table: required columns, optional ones that some row uses, then the extra columns."""
     defaults = {name: condition.default for name, condition in table.columns.items()}
     used = [

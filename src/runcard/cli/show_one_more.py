@@ -1,7 +1,8 @@
 """Where one more unit should stand, for the terminal: the best places side by side."""
 
-from runcard.cli.show_whatif import print_care, print_faults
+from runcard.cli.show_whatif import print_faults
 from runcard.cli.terminal import make_console
+from runcard.outputs.fit_file import care_words
 from runcard.outputs.whatif.one_more_words import one_more_headline, place_table, proof_words, see_more
 from runcard.outputs.whatif.places import OneMore
 from runcard.plan.words import city_line
@@ -12,7 +13,8 @@ def print_one_more(found: OneMore) -> None:
     console = make_console()
     console.print(city_line(found.city_of_period), style="bold")
     console.print()
-    print_care(console, found.fit_faults)
+    if found.fit_faults:
+        console.print(care_words(found.fit_faults), soft_wrap=True)
     console.print(one_more_headline(found), style="bold", soft_wrap=True)
     console.print(proof_words(found), soft_wrap=True)
     console.print()

@@ -33,7 +33,8 @@ def print_effect(effect: Effect) -> None:
     for line in effect.changes:
         console.print(f"- {line}", soft_wrap=True)
     console.print()
-    print_care(console, effect.fit_faults)
+    if effect.fit_faults:
+        console.print(care_words(effect.fit_faults), soft_wrap=True)
     console.print(headline(effect), style="bold", soft_wrap=True)
     for line in arrival_lines(effect):
         console.print(line, soft_wrap=True)
@@ -58,12 +59,6 @@ def print_effect(effect: Effect) -> None:
     console.print("How much of the time units are busy, %, the most changed first:", style="bold")
     console.print(unit_table(effect, 2 * MOST_ROWS))
     print_faults(console, effect.fit_faults)
-
-
-def print_care(console: Console, faults: Sequence[str]) -> None:
-    """Print, before all numbers, that the city is badly fitted, if it is."""
-    if faults:
-        console.print(care_words(faults), soft_wrap=True)
 
 
 def print_faults(console: Console, faults: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ from runcard.city.conditions import Condition, UnreadableError, not_among, plain
 from runcard.city.files import read_text
 from runcard.city.model import City
 from runcard.city.places import nearest_nodes
-from runcard.city.tables import Table, parse_table
+from runcard.city.tables import CsvTable, parse_table
 from runcard.errors import InputError
 
 MAX_GAP_DAYS = 31.0
@@ -60,13 +60,15 @@ MOST_METRES: Final = 1000.0
 """An incident further from every node of the roads is not of this city."""
 
 
-def _table_of(header: list[str], city: City) -> Table:
+def _table_of(header: list[str], city: City) -> CsvTable:
     """The table of a log, with coordinates in place of nodes if its header has them."""
     where = COORDINATES if "node_id" not in header and {*header}.issuperset(COORDINATES) else ("node_id",)
     columns: dict[str, Any] = {"time": _read_time} | dict.fromkeys(where, float if where is COORDINATES else str)
     optional: dict[str, Any] = {"class": int} | ({"type": str} if city.types else {})  # else it is not used
     conditions = {name: Condition("", of=of) for name, of in columns.items()}
-    return Table("log", dict, conditions | {name: Condition("", of=of, default=None) for name, of in optional.items()})
+    return CsvTable(
+        "log", dict, conditions | {name: Condition("", of=of, default=None) for name, of in optional.items()}
+    )
 
 
 def read_incident_log(path: Path, city: City) -> NDArray[np.void]:

@@ -44,7 +44,7 @@ class Guessed(NamedTuple):
     guess: float
 
 
-class Bounded(NamedTuple):
+class BoundedPlace(NamedTuple):
     """What is proven of a place, and the values of its states while it may be among the best."""
 
     place: Place
@@ -109,9 +109,9 @@ class ExactRanking:
         num_states = 2 * count_states(self.ground.base.trucks)
         return self.threads if num_states <= SMALL_STATES else 1
 
-    def _all(self, order: Sequence[Guessed]) -> list[Bounded]:
+    def _all(self, order: Sequence[Guessed]) -> list[BoundedPlace]:
         """What is proven of every place, the best first."""
-        found: list[Bounded] = []
+        found: list[BoundedPlace] = []
         limit = inf
         self.steps.begin(f"{counted(len(order), 'place')}, each solved until it is ruled out")
         for low in range(0, len(order), ROUND):
@@ -124,17 +124,17 @@ class ExactRanking:
             self.steps.part((low + len(some)) / len(order))
         return found
 
-    def _solve(self, guessed: Guessed, limit: float) -> Bounded:
+    def _solve(self, guessed: Guessed, limit: float) -> BoundedPlace:
         """What is proven of a place; the solve gives up above the limit."""
         problem = dispatch_problem(self.ground.with_unit_at(guessed.candidate), minutes=False)
         threads = self.threads // self._at_once
         # On the processor: several places are solved side by side.
         solution = solve_optimal(problem, tolerance=self.tolerance, give_up_above=limit, threads=threads, device="cpu")
         if solution.lower > limit:
-            return Bounded(_place(guessed, solution, pruned_by=limit), None, solution.converged, problem.proven)
-        return Bounded(_place(guessed, solution), solution.value, solution.converged, problem.proven)
+            return BoundedPlace(_place(guessed, solution, pruned_by=limit), None, solution.converged, problem.proven)
+        return BoundedPlace(_place(guessed, solution), solution.value, solution.converged, problem.proven)
 
-    def _with_minutes(self, found: Bounded) -> Place:
+    def _with_minutes(self, found: BoundedPlace) -> Place:
         """A place with its misses and mean response minutes."""
         place = found.place
         assert found.value is not None

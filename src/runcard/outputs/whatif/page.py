@@ -5,7 +5,7 @@ from typing import Final
 from runcard.outputs import fit_file
 from runcard.outputs.fit_file import care_words
 from runcard.outputs.whatif.layers import map_data
-from runcard.outputs.whatif.result import AreaChange, Effect, UnitWork
+from runcard.outputs.whatif.result import AreaChange, Effect, WorkChange
 from runcard.outputs.whatif.words import (
     a_year,
     area_words,
@@ -69,10 +69,10 @@ def losing_and_gaining(effect: Effect, most: int = MOST_AREAS) -> tuple[list[Are
     return losers[:most], gainers[:most]
 
 
-def changed_units(effect: Effect, most: int | None = None) -> list[UnitWork]:
+def changed_units(effect: Effect, most: int | None = None) -> list[WorkChange]:
     """The units of the kinds that change: those that come, go or move, then by how much their work changes."""
 
-    def size(unit: UnitWork) -> float:
+    def size(unit: WorkChange) -> float:
         if unit.busy_before is None or unit.busy_after is None or unit.station_before != unit.station_after:
             return 2.0
         return abs(unit.busy_after - unit.busy_before)

@@ -19,7 +19,7 @@ def days_per_year(period: Period | None) -> float:
     return DAYS_PER_YEAR if period is None else DAYS_PER_YEAR * period.part_of_week
 
 
-class UnitWork(NamedTuple):
+class WorkChange(NamedTuple):
     """How busy a unit is under the recommended policy; None where it is not there.
 
     The units of one kind and station share their work, so each has the mean of its station. Where there is no roster,
@@ -34,7 +34,7 @@ class UnitWork(NamedTuple):
     busy_after: float | None
 
 
-def work_of(kind: str, change: FleetChange) -> list[UnitWork]:
+def work_of(kind: str, change: FleetChange) -> list[WorkChange]:
     """How busy each unit of a kind is, by how busy the units of its station are."""
     homes, busy = [], []
     for fleet in (change.before, change.after):
@@ -44,7 +44,7 @@ def work_of(kind: str, change: FleetChange) -> list[UnitWork]:
     for unit_id in dict.fromkeys([*homes[0], *homes[1]]):
         old, new = (of.get(unit_id) for of in homes)
         parts = None if old is None else busy[0][old], None if new is None else busy[1][new]
-        units.append(UnitWork(unit_id, kind, old, new, *parts))
+        units.append(WorkChange(unit_id, kind, old, new, *parts))
     return units
 
 
@@ -143,7 +143,7 @@ class Effect:
         return self.policies[number].per_year(self.days_per_year)
 
     @property
-    def units(self) -> tuple[UnitWork, ...]:
+    def units(self) -> tuple[WorkChange, ...]:
         """Every unit of every kind."""
         return tuple(unit for kind, change in self.kinds.items() for unit in work_of(kind, change))
 
