@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
-from runcard.errors import MissingExtraError, RuncardError
+from runcard.errors import RuncardError
 from runcard.output_file import check_output_file, fill_whole
 from runcard.plan.words import first_line
 
@@ -41,11 +41,9 @@ class RecordFile:
     """A Parquet file that is written when it is left: whole, or not at all."""
 
     def __init__(self, path: Path, city: City) -> None:
+        import duckdb
+
         check_output_file(path)
-        try:
-            import duckdb
-        except ImportError as error:
-            raise MissingExtraError("--records", "duckdb", "report") from error
         self._path, self._city, self._error = path, city, duckdb.Error
         self._columns = COLUMNS if city.plain else COLUMNS | OF_DEPARTMENT
         self._database: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"threads": 1})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runcard.errors import InputError, MissingExtraError, RuncardError
+from runcard.errors import InputError, RuncardError
 from runcard.output_file import DRAFT_ENDING, fill_whole, write_whole
 from runcard.plan.words import first_line
 from runcard.study.experiment import Experiment
@@ -31,10 +31,8 @@ _SORTED = "SELECT * FROM read_parquet(?) ORDER BY ALL"
 
 def connect() -> "duckdb.DuckDBPyConnection":
     """A database in memory that works on one thread, so that files are written in one order."""
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError("runcard study", "duckdb", "report") from error
+    import duckdb
+
     return duckdb.connect(":memory:", config={"threads": 1})
 
 

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.errors import InputError, MissingExtraError, RuncardError
+from runcard.errors import InputError, RuncardError
 from runcard.output_file import fill_whole
 from runcard.outputs.cards.cells import safe_text, units_cell
 from runcard.plan.words import first_line
@@ -158,10 +158,8 @@ def _write_pieces(path: Path, pieces: Iterable[bytes]) -> Path:
 
 def write_parquet(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
     """The Parquet file that now holds the table."""
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError("an export to Parquet", "duckdb", "service") from error
+    import duckdb
+
     values = ", ".join(f"unnest(?::{kind}[])" for kind in COLUMNS.values())
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
 
