@@ -5,7 +5,7 @@ say, the type that comes first in the mapping or the alphabet, and the smaller p
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from runcard.calibrate.clock import DAY_SECONDS, NAN, TIME_FAULTS, UNREADABLE, Clock
 from runcard.calibrate.mapping import TIMES, LogMapping, Vocabulary
 from runcard.calibrate.rejected import SECOND_FILE, Rejected
-from runcard.calibrate.rows import Column, Rows, clock_of, day_of
+from runcard.calibrate.rows import Column, Rows
 from runcard.city.conditions import is_text, plain, shown
 
 MOST_DRIVE_SECONDS: Final = 2 * 3600.0
@@ -32,40 +32,22 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 RESPONSE: Final = np.dtype(
-    [
-        ("line", np.int64),
-        ("incident", np.int64),
-        ("unit", np.int64),
-        ("station", np.int64),
-        ("kind", np.int64),
-        ("order", np.int64),
-        *((name, np.float64) for name in TIMES),
-    ]
+    [(name, np.int64) for name in ("line", "incident", "unit", "station", "kind", "order")]
+    + [(name, np.float64) for name in TIMES]
 )
 """A unit response: its line in the file, the numbers of its incident, unit, station, kind and order (-1: the log
 does not say), and its moments in seconds since 1970, NaN where the log has none."""
 
 INCIDENT: Final = np.dtype(
-    [
-        ("line", np.int64),
-        ("type", np.int64),
-        ("node", np.int64),
-        ("x", np.float64),
-        ("y", np.float64),
-        ("time", np.float64),
-    ]
+    [(name, np.int64) for name in ("line", "type", "node")] + [(name, np.float64) for name in ("x", "y", "time")]
 )
 """An incident: the line where it is first named, the numbers of its type and of its node in `places` (-1: none), its
 position, and its first moment in seconds since 1970."""
 
 ABOUT: Final = np.dtype(
-    [
-        *((name, INCIDENT[name]) for name in INCIDENT.names or ()),
-        ("received", np.float64),
-        ("unsure_time", np.float64),
-        ("second_file", np.bool_),
-        ("answered", np.bool_),
-    ],
+    [(name, INCIDENT[name]) for name in INCIDENT.names or ()]
+    + [(name, np.float64) for name in ("received", "unsure_time")]
+    + [(name, np.bool_) for name in ("second_file", "answered")],
     align=True,
 )
 """What is known of an incident so far: besides, when the call came by the second file; the first moment of rows whose
@@ -88,7 +70,7 @@ class Reader:
             backwards = taken[::-1]  # the first row of an incident comes last, and stays
             self.about["line"][self._incident[backwards]] = rows.lines[backwards]
             self.about["second_file"][self._incident[taken]] = is_second
-        self.about["received"][self._incident[second]] = self._moments(second, ("received",))[0][0]
+        self.about["received"][self._incident[second]] = clock.moments([rows.times["received"]], second)[0][0]
         self.types, of_type = self._take_types(second, log)
         self.places = self._take_places(np.append(second, log))
         kinds, known = self._take_kinds(log, of_type)
@@ -186,31 +168,45 @@ class Reader:
     def _take_times(self, rows: Ints) -> tuple[Ints, Floats]:
         """The rows with times that can be right, and [moment, row] these; incidents get their first moment."""
         about, incident = self.about, self._incident[rows]
-        moments, time_faults = self._moments(rows, TIMES)
+        moments, time_faults = self._clock.moments([self._rows.times[key] for key in TIMES], rows)
         received, dispatched = moments[:2]
         received[:] = np.where(np.isnan(received), about["received"][incident], received)
         wait = dispatched - received
         received[~((wait >= 0.0) & (wait <= MOST_BUSY_SECONDS))] = NAN  # no call is answered before it comes, or later
-        faults = _faults(moments)
-        has_unit = self._columns["unit"].each(bool, rows) | self._columns["station"].each(bool, rows)
-        is_bad = (time_faults > 0) | (faults > 0) | ~has_unit
+        reasons, numbers = self._faults(rows, moments, time_faults)
+        is_bad = numbers < len(reasons)
         for place in np.flatnonzero(is_bad).tolist():
-            reason = TIME_FAULTS[time_faults[place]] or ("no unit" if not has_unit[place] else FAULTS[faults[place]])
-            texts = self._times(rows[place]) if reason == UNREADABLE else ""
-            self._reject(rows[place], reason, found=texts[:80])
+            reason = reasons[numbers[place]]
+            self._reject(rows[place], reason, found=self._times(rows[place])[:80] if reason == UNREADABLE else "")
         first_moment = np.take_along_axis(moments, np.isnan(moments).argmin(axis=0)[None], axis=0)[0]
         np.fmin.at(about["unsure_time"], incident[is_bad], first_moment[is_bad])
         known = np.where(np.isnan(received), dispatched, received)
         np.fmin.at(about["time"], incident[~is_bad], known[~is_bad])
         return rows[~is_bad], moments[:, ~is_bad]
 
-    def _moments(self, rows: Ints, times: Sequence[str]) -> tuple[Floats, Ints]:
-        """[moment, row] some times of rows, and [row] the number of the fault of these in TIME_FAULTS."""
-        return self._clock.moments([(self._columns[day_of(key)], self._columns[clock_of(key)]) for key in times], rows)
+    def _faults(self, rows: Ints, moments: Floats, time_faults: Ints) -> tuple[list[str], Ints]:
+        """Why rows cannot be used, and [row] the number of the first reason; none: their number. The log may lack any
+        moment but the dispatch."""
+        _, dispatched, en_route, on_scene, available = moments
+        has_unit = self._columns["unit"].each(bool, rows) | self._columns["station"].each(bool, rows)
+        conditions = {
+            **{reason: time_faults == number for number, reason in enumerate(TIME_FAULTS) if reason},
+            "no unit": ~has_unit,
+            "no time of dispatch": np.isnan(dispatched),
+            "on the road before it was dispatched": en_route < dispatched,
+            "on scene before it was dispatched or on the road": (on_scene < dispatched) | (on_scene < en_route),
+            "free before it was dispatched or on scene": (
+                (available < dispatched) | (available < en_route) | (available < on_scene)
+            ),
+            "on the road for more than 2 hours": on_scene - en_route > MOST_DRIVE_SECONDS,
+            "on the road more than an hour after dispatch": en_route - dispatched > MOST_TURNOUT_SECONDS,
+            "busy for more than a day": available - dispatched > MOST_BUSY_SECONDS,
+        }
+        return list(conditions), np.select(list(conditions.values()), range(len(conditions)), len(conditions))
 
     def _times(self, row: int) -> str:
         """The texts of the times of a row."""
-        texts = (self._columns[day_of(key)].text(row) + self._columns[clock_of(key)].text(row) for key in TIMES)
+        texts = (days.text(row) + clocks.text(row) for days, clocks in (self._rows.times[key] for key in TIMES))
         return " ".join(filter(None, texts))
 
     def _reject(self, row: int, reason: str, *, found: str = "", written: Callable[[str], str] = str) -> None:
@@ -240,36 +236,6 @@ def _position(pattern: "re.Pattern[str]", text: str) -> tuple[float, float]:
     """The numbers that a pattern finds in a text, NaN if there are none."""
     match = pattern.search(text)
     return (_number(match["x"] or ""), _number(match["y"] or "")) if match else (NAN, NAN)
-
-
-FAULTS: Final = (
-    "",
-    "no time of dispatch",
-    "on the road before it was dispatched",
-    "on scene before it was dispatched or on the road",
-    "free before it was dispatched or on scene",
-    "on the road for more than 2 hours",
-    "on the road more than an hour after dispatch",
-    "busy for more than a day",
-)
-"""Why the moments of a row cannot be right; the first that is true is said."""
-
-
-def _faults(moments: Floats) -> Ints:
-    """[row] the number of its fault, 0 if it has none. The log may lack any moment but the dispatch."""
-    _, dispatched, en_route, on_scene, available = moments
-    return np.select(
-        [
-            np.isnan(dispatched),
-            en_route < dispatched,
-            (on_scene < dispatched) | (on_scene < en_route),
-            (available < dispatched) | (available < en_route) | (available < on_scene),
-            on_scene - en_route > MOST_DRIVE_SECONDS,
-            en_route - dispatched > MOST_TURNOUT_SECONDS,
-            available - dispatched > MOST_BUSY_SECONDS,
-        ],
-        range(1, len(FAULTS)),
-    )
 
 
 def _most_said(incident: Ints, *columns: NDArray[Any]) -> Ints:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from runcard.calibrate.mapping import LOG_COLUMNS, TIMES, LogMapping
 from runcard.calibrate.rejected import Rejected
 from runcard.city.conditions import near, plain
-from runcard.errors import InputError
+from runcard.errors import InputError, interruptible
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -78,17 +78,9 @@ class Rows:
     """[row] the number of its file."""
     lines: Ints
     columns: Mapping[str, Column]
-    """By what they hold, empty where no file has one; a time is cut into `day_of` and `clock_of` it."""
-
-
-def day_of(time: str) -> str:
-    """The name of the column with the days of a time, and the sign behind each."""
-    return f"{time} day"
-
-
-def clock_of(time: str) -> str:
-    """The name of the column with the clock times of a time."""
-    return f"{time} clock"
+    """By what they hold, empty where no file has one."""
+    times: Mapping[str, tuple[Column, Column]]
+    """By what they are: their days, with the sign behind each, and their clock times."""
 
 
 def read_rows(sources: Sequence[Source], mapping: LogMapping, day_pattern: str, rejected: Rejected) -> Rows:
@@ -96,7 +88,7 @@ def read_rows(sources: Sequence[Source], mapping: LogMapping, day_pattern: str, 
     import duckdb
 
     keys = [key for key in LOG_COLUMNS if any(key in source.columns for source in sources)]
-    with duckdb.connect(config={"threads": 2}) as database:
+    with interruptible(), duckdb.connect(config={"threads": 2}) as database:
         table = _Table(database, keys, day_pattern)
         for number, source in enumerate(sources):
             path = source.path
@@ -207,7 +199,7 @@ class _Table:
         """By name of a column: what its texts are, the column of a log they are in, and how they are got from it."""
         for key in TIMES:
             if key in keys:
-                self._parts |= {day_of(key): ("day", key, "day({})"), clock_of(key): ("clock", key, "clock({})")}
+                self._parts |= {f"{key} {part}": (part, key, f"{part}({{}})") for part in ("day", "clock")}
         columns = "".join(f', "{name}" VARCHAR' for name in self._parts)
         database.execute(f"CREATE TABLE rows (source INTEGER, line BIGINT{columns})")
         database.execute(STRIPPED)
@@ -251,6 +243,6 @@ class _Table:
             f"SELECT source, line{numbers} FROM rows{joins} ORDER BY source, line"
         ).fetchnumpy()
         blank = Column(("",), np.zeros(len(rows["line"]), np.int32))
-        columns = dict.fromkeys((*LOG_COLUMNS, *map(day_of, TIMES), *map(clock_of, TIMES)), blank)
-        columns |= {name: Column(texts[of], rows[name]) for name, (of, _, _) in self._parts.items()}
-        return Rows(rows["source"], rows["line"], columns)
+        columns = {name: Column(texts[of], rows[name]) for name, (of, _, _) in self._parts.items()}
+        times = {key: (columns.get(f"{key} day", blank), columns.get(f"{key} clock", blank)) for key in TIMES}
+        return Rows(rows["source"], rows["line"], dict.fromkeys(LOG_COLUMNS, blank) | columns, times)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
-from runcard.errors import RuncardError
+from runcard.errors import RuncardError, interruptible
 from runcard.output_file import check_output_file, fill_whole
 from runcard.plan.words import first_line
 
@@ -96,13 +96,10 @@ class RecordFile:
     def _our_errors(self) -> Iterator[None]:
         """Raise errors of the database as ours."""
         try:
-            yield
+            with interruptible():
+                yield
         except self._error as error:  # a full disk, say
             raise RuncardError(f"{self._path}: could not be written: {first_line(error)}") from error
-        except RuntimeError as error:
-            if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
-                raise KeyboardInterrupt from error
-            raise
 
     def _copy(self, draft: Path) -> None:
         name, by_kind = str(draft).replace("'", "''"), "" if self._city.plain else ", kind"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runcard.errors import InputError, RuncardError
+from runcard.errors import InputError, RuncardError, interruptible
 from runcard.output_file import DRAFT_ENDING, fill_whole, write_whole
 from runcard.plan.words import first_line
 from runcard.study.experiment import Experiment
@@ -126,11 +126,7 @@ def _write(path: Path, query: str, values: list[Any]) -> Path:
         database.execute(f"COPY ({query}) TO '{quoted}' (FORMAT parquet, USE_TMP_FILE false)", values)
 
     try:
-        with connect() as database:
+        with interruptible(), connect() as database:
             return fill_whole(path, copy)
     except duckdb.Error as error:
         raise RuncardError(f"{path.parent}: the rows could not be written: {first_line(error)}") from error
-    except RuntimeError as error:
-        if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
-            raise KeyboardInterrupt from error
-        raise
