@@ -21,8 +21,7 @@ import numpy as np
 
 from runcard.errors import NotConvergedError
 from runcard.mdp.arrays import Floats, Ints
-from runcard.mdp.kernels.block_sum import BLOCK, SETS
-from runcard.mdp.kernels.independent import follow_order, lay_out_costs, num_sets
+from runcard.mdp.kernels.independent import follow_order, lay_out_costs, num_below
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 
@@ -56,7 +55,7 @@ class Walks(NamedTuple):
     stop: float
     """The chance of going on at which a walk stops."""
     depth: int
-    """The positions whose costs are laid out in `near_cost`, whole blocks."""
+    """The positions whose costs are laid out in `near_cost`."""
     first_cost: Ints
     """[J + 1] where the costs of each demand point begin."""
     active: Ints
@@ -83,8 +82,8 @@ def truck_order(problem: DispatchProblem, order: Ints) -> Ints:
 
 
 def _costs_per_point(needed: int, depth: int) -> int:
-    """The costs that a demand point lays out: for each block, one for each of its positions and each set below."""
-    return sum(BLOCK * num_sets(needed, start) for start in range(0, depth, BLOCK))
+    """The costs that a demand point lays out: for each position, one for each set below."""
+    return sum(num_below(needed - 1, position) for position in range(depth))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +114,9 @@ class IndependentTrucks:
         truck = np.ascontiguousarray(np.hstack([truck_order(problem, self.order), outside]), np.int64)
         station = np.concatenate([station, np.full(self.num_outside, -1)]).astype(np.int64)
         needed = problem.trucks_needed.tolist()
-        depth = -(-min(truck.shape[1], NEAR_TRUCKS) // BLOCK) * BLOCK
-        while depth > BLOCK and 8 * sum(_costs_per_point(k, depth) for k in needed) > NEAR_BYTES:
-            depth -= BLOCK
+        depth = min(truck.shape[1], NEAR_TRUCKS)
+        while depth > 1 and 8 * sum(_costs_per_point(k, depth) for k in needed) > NEAR_BYTES:
+            depth -= 1
         first_cost = starts([_costs_per_point(k, depth) for k in needed])
         walks = Walks(
             truck, station, problem.trucks_needed, problem.incidents_per_day, problem.teams.number_of_code,
@@ -129,9 +128,9 @@ class IndependentTrucks:
 
     def scratch(self) -> Scratch:
         """Room for one thread."""
-        positions, depth = self.walks.truck.shape[1] + BLOCK, self.walks.depth
+        positions, depth = self.walks.truck.shape[1], self.walks.depth
         most = self.num_outside
-        products = np.empty((2, max(SETS, positions, comb(depth, most - 1))))
+        products = np.empty((2, max(positions, comb(depth, most - 1))))
         return Scratch(
             np.empty(positions), np.empty(positions), np.empty(positions), products, np.empty(most),
             np.empty(most, np.int64),
