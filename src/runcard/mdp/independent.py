@@ -13,7 +13,7 @@ mixing), and dropped for plain steps where the residual does not fall. The searc
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import comb
 from typing import NamedTuple
 
@@ -81,6 +81,7 @@ def truck_order(problem: DispatchProblem, order: Ints) -> Ints:
     return np.argsort(np.argsort(order, axis=1)[:, station], axis=1, kind="stable")
 
 
+@cache
 def _costs_per_point(needed: int, depth: int) -> int:
     """The costs that a demand point lays out: for each position, one for each set below."""
     return sum(num_below(needed - 1, position) for position in range(depth))
@@ -152,13 +153,13 @@ class IndependentTrucks:
         asked, _ = self.asked_and_late(np.repeat(busy, self.problem.trucks))
         return np.asarray(np.add.reduceat(asked, self.first_truck[:-1]) / self.problem.trucks)
 
-    def steady_busy(self) -> Floats:
-        """[I] the long-run busy chance of each truck of a station."""
+    def steady_busy(self, start: Floats | None = None) -> Floats:
+        """[I] the long-run busy chance of each truck of a station, searched from chances that are near, if given."""
         mu, total = self.problem.returns_per_day, self.problem.total_incidents_per_day
         # What the kernel leaves out of an asked rate may come and go from step to step.
         left_out = 10.0 * self.stop * total
         tiny = 1e-30 * total
-        demand = self.station_demand(np.zeros(self.problem.num_stations))
+        demand = self.station_demand(np.zeros(self.problem.num_stations) if start is None else start)
         points: list[Floats] = []
         steps: list[Floats] = []
         for _ in range(MAX_STEPS):
