@@ -134,7 +134,9 @@ def printed(book: CardBook) -> list[Page]:
         return str(put(text_object, text))
 
     def drawn_on(part: Paragraph, canvas: Canvas, x: float, y: float, **more: float) -> None:
-        pages[-1].boxes.append((x, y, x + part.width, y + part.height))
+        left, bottom = canvas.absolutePosition(x, y)
+        right = left + max(part.getActualLineWidths0())
+        pages[-1].boxes.append((left, bottom, right, bottom + part.height))
         pages[-1].sizes.add(part.style.fontSize)
         draw_on(part, canvas, x, y, **more)
 
