@@ -14,10 +14,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.errors import InputError, MissingExtraError, RuncardError
-from runcard.output_file import fill_whole
+from runcard.errors import InputError
+from runcard.output_file import check_output_file, fill_whole
 from runcard.outputs.cards.cells import safe_text, units_cell
-from runcard.plan.words import first_line
+from runcard.outputs.parquet import database_for, our_errors, write_parquet
 from runcard.service.audit.outcomes import moment_of
 from runcard.service.audit.scores import known_outcome, scores_of
 
@@ -156,32 +156,21 @@ def _write_pieces(path: Path, pieces: Iterable[bytes]) -> Path:
     return fill_whole(path, fill)
 
 
-def write_parquet(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
+def write_table(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
     """The Parquet file that now holds the table."""
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError("an export to Parquet", "duckdb", "service") from error
+    check_output_file(path)
     values = ", ".join(f"unnest(?::{kind}[])" for kind in COLUMNS.values())
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-
-    def fill(draft: Path) -> None:
-        with duckdb.connect(":memory:", config={"threads": 1}) as database:
-            database.execute(f"CREATE TABLE rows ({columns})")
-            for rows in _in_groups(decisions):
-                database.execute(f"INSERT INTO rows SELECT {values}", [[row[name] for row in rows] for name in COLUMNS])
-            name = str(draft).replace("'", "''")
-            database.execute(f"COPY rows TO '{name}' (FORMAT parquet, USE_TMP_FILE false)")
-
-    try:
-        return fill_whole(path, fill)
-    except duckdb.Error as error:
-        raise RuncardError(f"{path}: could not be written: {first_line(error)}") from error
+    with database_for("an export to Parquet", "service") as database, our_errors(path):
+        database.execute(f"CREATE TABLE rows ({columns})")
+        for rows in _in_groups(decisions):
+            database.execute(f"INSERT INTO rows SELECT {values}", [[row[name] for row in rows] for name in COLUMNS])
+        return write_parquet(database, "SELECT * FROM rows", path)
 
 
 def export(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
     """The file that now holds the log, by its ending."""
-    writers = {".csv": write_csv, ".parquet": write_parquet, ".jsonl": write_json_lines}
+    writers = {".csv": write_csv, ".parquet": write_table, ".jsonl": write_json_lines}
     if path.suffix.lower() not in writers:
         raise InputError(f"{path}: expected a name that ends in .csv, .parquet or .jsonl")
     return writers[path.suffix.lower()](decisions, path)
