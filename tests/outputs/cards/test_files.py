@@ -187,8 +187,15 @@ def test_a_district_of_the_town_is_one_page_in_letters_that_can_be_read(town: Ca
 
 
 def test_words_stay_on_the_page(town: CardBook) -> None:
-    """No word leaves the page, none runs into the next one of its row, and no paragraph into another or the table."""
-    for page in printed(town):
+    """No word leaves the page, none runs into the next one of its row, and no paragraph into another or the table.
+
+    However long the names of units and areas are.
+    """
+    city = random_department(3)
+    units = tuple(replace(unit, unit_id=f"{unit.kind} company {unit.unit_id}") for unit in city.units)
+    nodes = tuple(replace(node, name=f"<b>{node.node_id} at the north end of the bridge") for node in city.nodes)
+    long = make_book(solve(replace(city, units=units, nodes=nodes)), depth=4)
+    for page in (*printed(town), *printed(long)):
         assert max((word.right for word in page.words), default=0.0) <= PAGE[0] - 18.0
         assert min((word.y for word in page.words), default=99.0) >= 10.0
         rows = defaultdict(list)

@@ -34,7 +34,7 @@ PAGE: Final = (11.69 * POINTS, 8.27 * POINTS)
 MARGIN: Final = 0.4 * POINTS
 INSIDE: Final = PAGE[0] - 2 * MARGIN
 SIZES: Final = tuple(7.0 + 0.1 * step for step in range(31))
-"""Letters of a table; smaller ones only where one word is too wide for the page."""
+"""Letters of a table; smaller ones only where the words of a row are too wide for the page."""
 CONTINUED: Final = 8.0
 """Letters of a table that takes several pages, at most."""
 BETWEEN, MOST_BETWEEN = 0.75, 2.5
@@ -119,7 +119,7 @@ def _layouts(cells: Sequence[Sequence[PrintCell]]) -> Iterator[Layout]:
 
     widths: Floats = np.maximum(least, wide.max(axis=0))
     largest = INSIDE / (least.sum() + BETWEEN * len(least))
-    for size in [size for size in SIZES if size <= largest] or [largest]:
+    for size in [size for size in SIZES if size <= largest] or [part * largest for part in (0.9, 1.0)]:
         room = max(least.sum(), INSIDE / size - BETWEEN * len(least))
         while (excess := widths.sum() - room) > 1e-9:
             narrower = np.maximum(least, widths - min(STEP, excess))
@@ -141,10 +141,8 @@ def _table(cells: Sequence[Sequence[PrintCell]], rows: Sequence[PrintRow], layou
         ]
         for row in cells
     ]
-    everywhere, starts = (
-        ((0, 0), (-1, -1)),
-        [*(n for n, row in enumerate(rows, start=1) if row.starts_area), len(cells)],
-    )
+    everywhere = (0, 0), (-1, -1)
+    starts = [*(n for n, row in enumerate(rows, start=1) if row.starts_area), len(cells)]
     style = [
         ("FONT", *everywhere, font_name(), size, LINE * size),
         ("TEXTCOLOR", *everywhere, INK_COLOUR),
