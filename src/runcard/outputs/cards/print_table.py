@@ -71,7 +71,7 @@ def fitting(text: str, width: float, largest: float) -> float:
     return min(largest, width / max(1e-9, width_of(text, bold=True)))
 
 
-class Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """How the table of a district can be laid out."""
 
     size: float
@@ -109,7 +109,7 @@ def tables_of(headings: Sequence[str], rows: Sequence[PrintRow], heights: tuple[
     return tables
 
 
-def _layouts(cells: Sequence[Sequence[PrintCell]]) -> Iterator[Layout]:
+def _layouts(cells: Sequence[Sequence[PrintCell]]) -> Iterator[TableLayout]:
     """Layouts with letters of every size with which each word is narrower than the page, the smallest ones first."""
     wide = np.array([[_widths(cell)[0] for cell in row] for row in cells[1:]])
     least: Floats = np.array([[_widths(cell)[1] for cell in row] for row in cells]).max(axis=0)
@@ -126,10 +126,10 @@ def _layouts(cells: Sequence[Sequence[PrintCell]]) -> Iterator[Layout]:
             tries = np.where(np.eye(len(widths), dtype=bool), narrower, widths)[narrower < widths]
             added = np.array([num_lines(tried) for tried in tries]) - num_lines(widths)
             widths = tries[np.argmin(added / (widths.sum() - tries.sum(axis=1)))]
-        yield Layout(float(size), widths, num_lines(widths))
+        yield TableLayout(float(size), widths, num_lines(widths))
 
 
-def _table(cells: Sequence[Sequence[PrintCell]], rows: Sequence[PrintRow], layout: Layout, air: float) -> Any:
+def _table(cells: Sequence[Sequence[PrintCell]], rows: Sequence[PrintRow], layout: TableLayout, air: float) -> Any:
     """The table in some layout, with some air in each row."""
     size, widths, _ = layout
     columns = size * (widths + min(MOST_BETWEEN, INSIDE / size / len(widths) - widths.mean()))
