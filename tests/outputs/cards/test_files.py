@@ -251,8 +251,8 @@ def test_a_large_district_goes_on_on_a_further_page(town: CardBook) -> None:
     assert len(pages) > 2
     assert sum(any("(continued)" in text for text in page.texts) for page in pages) == len(pages) - 2
     assert min(min(page.sizes) for page in pages) >= 7.0
-    words = {text for page in pages for text in page.texts}
-    assert {f"{number} " in " ".join(words) for number in range(1, 106)} == {True}
+    first_words = {text.split()[0] for page in pages for text in page.texts if text.strip()}
+    assert {str(number) for number in range(1, 106)} <= first_words
 
 
 @pytest.mark.slow

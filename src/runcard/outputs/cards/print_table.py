@@ -25,7 +25,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import LongTable, Paragraph
 
 from runcard.mdp.arrays import Floats
-from runcard.outputs.cards.print_rows import PrintCell, PrintRow
+from runcard.outputs.cards.print_rows import HOLD, PrintCell, PrintRow
 from runcard.page.picture import INK
 
 POINTS: Final = 72.0
@@ -136,7 +136,7 @@ def _table(cells: Sequence[Sequence[PrintCell]], rows: Sequence[PrintRow], layou
     columns[-1] += INSIDE - columns.sum()
     texts = [
         [
-            _paragraph(cell, size) if cell.bold or _widths(cell)[0] > width + 1e-9 else cell.text
+            _paragraph(cell, size) if cell.bold or _widths(cell)[0] > width + 1e-9 else cell.text.replace(HOLD, " ")
             for cell, width in zip(row, widths.tolist(), strict=True)
         ]
         for row in cells
