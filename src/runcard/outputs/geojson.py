@@ -20,7 +20,7 @@ from runcard.city.model import City
 from runcard.errors import InputError, RuncardError
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE
 from runcard.output_file import check_output_file, write_whole
-from runcard.outputs.area_file import DECIMALS, area_polygons, area_rates, check_lonlat
+from runcard.outputs.area_file import DECIMALS, area_geometries, area_rates, check_lonlat
 from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
@@ -57,8 +57,7 @@ class Layers:
     @cached_property
     def _polygons(self) -> dict[str, dict[str, Any]]:
         """The shape of each area."""
-        found = area_polygons(self.city, decimals=DECIMALS)
-        return {node_id: {"type": "MultiPolygon", "coordinates": shape} for node_id, shape in found.items()}
+        return area_geometries(self.city)
 
     @cached_property
     def _places(self) -> dict[str, list[float]]:

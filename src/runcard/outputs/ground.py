@@ -7,7 +7,7 @@ import numpy as np
 
 from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
-from runcard.outputs.area_file import area_polygons
+from runcard.outputs.areas import Areas, areas_of
 from runcard.plan.words import unit_name
 
 DEGREE_DECIMALS: Final = 5
@@ -16,8 +16,8 @@ PARTS: Final = 1e5
 """Coordinates that are no degrees are rounded to about this part of the width of the city."""
 
 
-def ground_of(city: City) -> dict[str, Any]:
-    """The areas, roads and stations of a city, ready for JSON.
+def ground_of(city: City, areas: Areas | None = None) -> dict[str, Any]:
+    """The areas, roads and stations of a city, ready for JSON; `areas` are found if they are not known.
 
     `lonlat` says whether coordinates are longitude and latitude. The rings of an area are flat, [x1, y1, x2, y2, ...],
     those around it and those around its holes alike, and not closed. A road is [x1, y1, x2, y2], once for both ways.
@@ -30,7 +30,7 @@ def ground_of(city: City) -> dict[str, Any]:
         "lonlat": lonlat,
         "areas": [
             {"id": area, "name": city.name_of(area), "rings": [_flat(ring) for part in parts for ring in part]}
-            for area, parts in area_polygons(city, decimals=decimals, tidy=True).items()
+            for area, parts in (areas or areas_of(city)).polygons(decimals).items()
         ],
         "roads": _roads(city, decimals),
         "stations": _stations(city, decimals),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from runcard.assess.team_shares import TeamShares
 from runcard.city.model import City
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
-from runcard.outputs.panels import NOBODY, Panel, area_colours, drawing_of
+from runcard.outputs.areas import NOBODY, Areas, station_colours
 from runcard.outputs.report.answers import AreaAnswer
 from runcard.outputs.report.findings import Report, StationUnits
 from runcard.page import classes_of, sequential
@@ -72,7 +72,7 @@ class KindMap:
         )
 
 
-def layers_of(report: Report) -> list[Layer]:
+def layers_of(report: Report, areas: Areas) -> list[Layer]:
     """Every layer of the map, kind after kind."""
     found = []
     for kind in report.city.kinds:
@@ -80,7 +80,7 @@ def layers_of(report: Report) -> list[Layer]:
         for number, point in enumerate(seen.demand):
             points.setdefault(point.node_id, []).append(number)
         own = KindMap(report, kind, seen, points, report.answers[kind])
-        found += [miss_layer(own), team_layer(own), departure_layer(own)]
+        found += [miss_layer(own), team_layer(own, areas), departure_layer(own)]
     return found
 
 
@@ -132,16 +132,13 @@ def _mean_of(chances: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan)
 
 
-def team_layer(own: KindMap) -> Layer:
+def team_layer(own: KindMap, areas_drawn: Areas) -> Layer:
     """The unit that is first due in each area with every unit idle, and the others that go."""
-    ground = drawing_of(own.city)
     shown = {node: _shown(own, points) for node, points in own.points.items()}
-    owners = tuple(
-        shown[own.city.demand[point].node_id].team[0] if shown[own.city.demand[point].node_id].team else NOBODY
-        for point in ground.points
-    )
-    colours = area_colours(ground, [Panel("", "", 0, owners, ())])
-    # Of every node: one that lies in the place of another has no cell of its own.
+    owners = [shown[node].team[0] if node in shown and shown[node].team else NOBODY for node in areas_drawn.node_ids]
+    numbers = own.report.city.node_numbers
+    places = areas_drawn.plane.nodes[[numbers[station.node_id] for station in own.city.stations]]
+    colours = station_colours(places, areas_drawn, [owners])
     first_due = sorted({answer.team[0] for answer in shown.values() if answer.team})
     used = list(dict.fromkeys(colours[i] for i in first_due))
     units = {colour: [own.unit((i,))[0] for i in first_due if colours[i] == colour] for colour in used}

@@ -17,6 +17,7 @@ from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.output_file import check_output_file, write_whole
 from runcard.outputs import fit_file
+from runcard.outputs.areas import areas_of
 from runcard.outputs.ground import ground_of
 from runcard.outputs.report import words
 from runcard.outputs.report.findings import Report, find
@@ -63,11 +64,12 @@ def write_report(
 def report_page(report: Report, *, command: str = "") -> str:
     """The text of the page."""
     results, city = report.solved.outcomes, report.city
+    areas = areas_of(city)
     times, unit = price_words(city)
     titles = [words.policy_title(one, number, len(results)) for number, one in enumerate(results)]
     return page_of(
         "report.html",
-        map_data={"ground": ground_of(city), "layers": layers_of(report), "note": _map_note(report)},
+        map_data={"ground": ground_of(city, areas), "layers": layers_of(report, areas), "note": _map_note(report)},
         report=report,
         city=city,
         words=words,
