@@ -13,6 +13,7 @@ from tests.town import plain_town
 from tests.weeks import with_days
 
 import runcard
+from runcard.assess.first_guess import FirstGuess
 from runcard.assess.steps import Steps
 from runcard.city import City, Objective, demo_city, generate_grid
 from runcard.city.model import DAYS_PER_YEAR
@@ -24,7 +25,6 @@ from runcard.outputs.whatif import one_more
 from runcard.outputs.whatif.candidates import OneMoreCity
 from runcard.outputs.whatif.changes import Add
 from runcard.outputs.whatif.effect import find_effect
-from runcard.outputs.whatif.first_guess import FirstGuess
 from runcard.outputs.whatif.one_more import rank_one_more
 from runcard.outputs.whatif.places import OneMore
 

@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
+from runcard.assess.first_guess import FirstGuess
 from runcard.assess.steps import Steps
 from runcard.city.aprons import apron_nodes
 from runcard.city.model import City
 from runcard.outputs.whatif.changes import Add, apply_changes
-from runcard.outputs.whatif.first_guess import FirstGuess
 from runcard.outputs.whatif.outside import same_outside
 from runcard.outputs.whatif.places import Place
 from runcard.plan.words import counted

@@ -5,7 +5,7 @@ Each place is a problem of its own. A solve gives at every step proven bounds lo
 
     a place whose lower bound is above U is not among the best `top`: its solve gives up, after two or three steps.
 
-Places come in the order of a first guess (see `first_guess.py`), so that U is close to its last value early. They are
+Places come in the order of a first guess (see `assess/first_guess.py`), so that U is close to its last value early. They are
 taken in rounds of `ROUND`, which share one U, so that the answer does not depend on the number of threads.
 """
 
@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.first_guess import FirstGuess
 from runcard.assess.steps import Steps
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
@@ -25,7 +26,6 @@ from runcard.mdp.memory import count_states
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.solve import Solution, solve_optimal
 from runcard.outputs.whatif.candidates import OneMoreCity, by_guess
-from runcard.outputs.whatif.first_guess import FirstGuess
 from runcard.outputs.whatif.places import Place
 from runcard.plan.words import counted
 from runcard.threads import run_each

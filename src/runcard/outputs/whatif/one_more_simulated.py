@@ -1,6 +1,6 @@
 """Where one more unit should stand in a department with too many states: the best guesses, simulated.
 
-Every place gets a first guess (see `first_guess.py`), and the best of them are simulated beside the city as it is, with
+Every place gets a first guess (see `assess/first_guess.py`), and the best of them are simulated beside the city as it is, with
 the same incidents. Both cities send the closest units. Nothing here is proven.
 """
 
@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Final
 
 from runcard.assess.change import Change, FleetChange
+from runcard.assess.first_guess import FirstGuess
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import NamedSteps, Steps
 from runcard.city.model import City, Objective
 from runcard.interval import Interval
 from runcard.outputs.whatif.candidates import OneMoreCity, by_guess
-from runcard.outputs.whatif.first_guess import FirstGuess
 from runcard.outputs.whatif.places import Place
 from runcard.policy.solve_options import SolveOptions
 

@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import spearmanr
 
 import runcard
+from runcard.assess.first_guess import FirstGuess, inserted
 from runcard.city import Driving, Outside, demo_city, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
 from runcard.outputs.whatif.candidates import OneMoreCity
-from runcard.outputs.whatif.first_guess import FirstGuess, inserted
 
 
 def nodes_of(ground: OneMoreCity) -> list[str]:
@@ -88,7 +88,7 @@ def test_batches_and_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> N
     ground = OneMoreCity(generate_grid(side=4, num_stations=3, load=0.1, seed=2), "truck")
     places, busy = nodes_of(ground), np.full(3, 0.1)
     together = FirstGuess(ground.base, busy).costs(places)
-    monkeypatch.setattr("runcard.outputs.whatif.first_guess.BATCH", 3)
+    monkeypatch.setattr("runcard.assess.first_guess.BATCH", 3)
     parts: list[float] = []
     apart = FirstGuess(ground.base, busy, 2).costs(places, parts.append)
     assert apart == pytest.approx(together, rel=1e-12)
