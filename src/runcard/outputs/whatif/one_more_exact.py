@@ -5,8 +5,8 @@ Each place is a problem of its own. A solve gives at every step proven bounds lo
 
     a place whose lower bound is above U is not among the best `top`: its solve gives up, after two or three steps.
 
-Places come in the order of a first guess (see `assess/first_guess.py`), so that U is close to its last value early. They are
-taken in rounds of `ROUND`, which share one U, so that the answer does not depend on the number of threads.
+Places come in the order of a first guess (see `assess/first_guess.py`), so that U is close to its last value early.
+They are taken in rounds of `ROUND`, which share one U, so that the answer does not depend on the number of threads.
 """
 
 from collections.abc import Sequence

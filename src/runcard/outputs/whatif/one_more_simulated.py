@@ -1,7 +1,7 @@
 """Where one more unit should stand in a department with too many states: the best guesses, simulated.
 
-Every place gets a first guess (see `assess/first_guess.py`), and the best of them are simulated beside the city as it is, with
-the same incidents. Both cities send the closest units. Nothing here is proven.
+Every place gets a first guess (see `assess/first_guess.py`), and the best of them are simulated beside the city as it
+is, with the same incidents. Both cities send the closest units. Nothing here is proven.
 """
 
 from collections.abc import Sequence
