@@ -7,6 +7,7 @@ import pytest
 from tests.town import plain_town
 
 from runcard.city import Objective, generate_grid
+from runcard.city.model import LATE
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
@@ -42,14 +43,14 @@ def test_what_a_decision_is_compared_with_is_what_it_says(problem: DispatchProbl
 
 
 def made_up(
-    policy: str, decision: str, best_now: str, closest: str, num_teams: int = 6, *, reason: str = ""
+    policy: str, decision: str, best_now: str, closest: str, num_teams: int = 6, objective: Objective = LATE
 ) -> Explanation:
     """An explanation with teams of one truck, of which the decision is at 2 % + 1 % and the others at 1 % + 3 %."""
     other = {"p_late": 0.01, "price": 0.03}
+    small = replace(generate_grid(side=2, num_stations=2, load=0.1, seed=1), objective=objective)
     return Explanation(
         place="n1",
-        policy=policy,
-        reason=reason,
+        fleet=fleet_of(solve_problem(dispatch_problem(small), policy)),
         decision=Decision(team=(decision,), p_late=0.02, price=0.01, alternatives=()),
         best_now=Option(team=(best_now,), **other),
         closest=Option(team=(closest,), **other),
@@ -81,7 +82,7 @@ def test_a_team_held_back_is_named_with_its_price() -> None:
 
 def test_closest_first_gives_its_own_reason() -> None:
     """It does not claim that its team has the smallest sum."""
-    assert made_up("closest-first", "a", "b", "a", reason="is the closest").reasons == [
+    assert made_up("closest-first", "a", "b", "a").reasons == [
         "Of the 6 teams that could go it is the closest: P(late now) 2.00% + price 1.00% = 3.00%.",
         "Closest-first does not look at prices.",
     ]
@@ -89,7 +90,7 @@ def test_closest_first_gives_its_own_reason() -> None:
 
 def test_a_card_gives_its_own_reason() -> None:
     """A fixed card sends what comes first on it, whatever the sum."""
-    assert made_up("fixed-card", "a", "b", "a", reason="comes first on the card").reasons == [
+    assert made_up("fixed-card", "a", "b", "a").reasons == [
         "Of the 6 teams that could go it comes first on the card: P(late now) 2.00% + price 1.00% = 3.00%.",
         "Fixed-card does not look at prices.",
     ]
@@ -121,9 +122,8 @@ def counted_otherwise(objective: Objective, decision: str, best_now: str) -> Exp
     costs = (4.0, 3.0) if objective.minimise == "minutes" else (0.02 + 4.0 * weight, 0.01 + 3.0 * weight)
     going = Decision(team=(decision,), p_late=0.02, price=1.0, alternatives=(), cost=costs[0], minutes=4.0)
     other = Option(team=(best_now,), p_late=0.01, price=3.0, cost=costs[1], minutes=3.0)
-    plain = made_up("optimal", decision, best_now, best_now)
-    prices = {decision: 1.0}
-    return replace(plain, decision=going, best_now=other, closest=other, objective=objective, truck_prices=prices)
+    plain = made_up("optimal", decision, best_now, best_now, objective=objective)
+    return replace(plain, decision=going, best_now=other, closest=other, truck_prices={decision: 1.0})
 
 
 def test_minutes_are_explained_in_minutes() -> None:
