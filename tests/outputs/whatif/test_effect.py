@@ -12,6 +12,7 @@ from tests.town import plain_town
 from tests.weeks import with_days
 
 from runcard.assess.exact import assess_exactly
+from runcard.assess.work_changes import work_of
 from runcard.city import City, Objective, demo_city, generate_grid, read_city, write_city
 from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
@@ -20,7 +21,7 @@ from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.outside import city_to_write
 from runcard.outputs.whatif.page import losing_and_gaining
-from runcard.outputs.whatif.result import Effect, work_of
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import headline
 from runcard.policy.solve_options import DEFAULTS
 

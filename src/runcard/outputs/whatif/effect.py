@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from runcard.assess.area_changes import Ends, PointMeans, area_changes
 from runcard.assess.change import Difference, FleetChange
 from runcard.assess.exact import assess_exactly
 from runcard.assess.outcome import FleetOutcome
@@ -20,7 +21,6 @@ from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps
 from runcard.assess.team_shares import exact_shares
 from runcard.city.model import LATE, City
-from runcard.outputs.whatif.areas import Ends, PointMeans, area_changes
 from runcard.outputs.whatif.changes import CityChange, apply_changes, change_words, changed_kinds
 from runcard.outputs.whatif.outside import same_outside
 from runcard.outputs.whatif.result import Effect, days_per_year

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from math import floor, log10
 from typing import Any, Final
 
+from runcard.assess.area_changes import AreaChange
 from runcard.city.model import City
 from runcard.outputs.ground import ground_of
-from runcard.outputs.whatif.result import AreaChange, Effect
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import a_year, closest_words, signed, span
 from runcard.page.colours import Classes, classes_of, diverging, sequential
 from runcard.plan.words import misses

@@ -2,10 +2,12 @@
 
 from typing import Final
 
+from runcard.assess.area_changes import AreaChange
+from runcard.assess.work_changes import WorkChange
 from runcard.outputs import fit_file
 from runcard.outputs.fit_file import care_words
 from runcard.outputs.whatif.layers import map_data
-from runcard.outputs.whatif.result import AreaChange, Effect, WorkChange
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import (
     a_year,
     area_words,
