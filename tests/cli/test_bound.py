@@ -122,7 +122,7 @@ def test_a_policy_for_units_that_are_mostly_idle_is_noted_in_a_busy_department(
     run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only where somebody asks for it and the city is not small; by itself the bound takes the other one."""
-    note = "one-step-mean-field is for units that are mostly idle, and these are needed 40% of the time"
+    note = "one-step-mean-field is for units that are mostly idle, and these are needed 40 % of the time"
     options = ("--incidents", "300", "--steps", "1")
     asked = ("bound", grid_folder, "--policies", "CF,one-step-mean-field", *options)
     assert note not in " ".join(run(*asked).out.split())

@@ -63,7 +63,7 @@ def test_the_best_team_now_needs_no_excuse() -> None:
     """Where the same team is surest, closest and chosen, there is one sum and one remark."""
     assert made_up("optimal", "a", "a", "a").reasons == [
         "Of the 6 teams that could go it minimises P(late now) + price of the team: "
-        "P(late now) 2.00% + price 1.00% = 3.00%.",
+        "P(late now) 2.00 % + price 1.00 % = 3.00 %.",
         "No other team is surer to be in time now.",
     ]
 
@@ -71,11 +71,11 @@ def test_the_best_team_now_needs_no_excuse() -> None:
 def test_a_team_held_back_is_named_with_its_price() -> None:
     """Where another team is surer now, it is named with the same sum, and once if closest-first would send it."""
     assert made_up("optimal", "a", "b", "b").reasons[1:] == [
-        "Surest to be in time now is b, which closest-first would send: P(late now) 1.00% + price 3.00% = 4.00%."
+        "Surest to be in time now is b, which closest-first would send: P(late now) 1.00 % + price 3.00 % = 4.00 %."
     ]
     assert made_up("optimal", "a", "b", "c").reasons[1:] == [
-        "Surest to be in time now is b: P(late now) 1.00% + price 3.00% = 4.00%.",
-        "Closest-first would send c: P(late now) 1.00% + price 3.00% = 4.00%.",
+        "Surest to be in time now is b: P(late now) 1.00 % + price 3.00 % = 4.00 %.",
+        "Closest-first would send c: P(late now) 1.00 % + price 3.00 % = 4.00 %.",
     ]
     assert len(made_up("optimal", "a", "b", "a").reasons) == 2
 
@@ -83,7 +83,7 @@ def test_a_team_held_back_is_named_with_its_price() -> None:
 def test_closest_first_gives_its_own_reason() -> None:
     """It does not claim that its team has the smallest sum."""
     assert made_up("closest-first", "a", "b", "a").reasons == [
-        "Of the 6 teams that could go it is the closest: P(late now) 2.00% + price 1.00% = 3.00%.",
+        "Of the 6 teams that could go it is the closest: P(late now) 2.00 % + price 1.00 % = 3.00 %.",
         "Closest-first does not look at prices.",
     ]
 
@@ -91,7 +91,7 @@ def test_closest_first_gives_its_own_reason() -> None:
 def test_a_card_gives_its_own_reason() -> None:
     """A fixed card sends what comes first on it, whatever the sum."""
     assert made_up("fixed-card", "a", "b", "a").reasons == [
-        "Of the 6 teams that could go it comes first on the card: P(late now) 2.00% + price 1.00% = 3.00%.",
+        "Of the 6 teams that could go it comes first on the card: P(late now) 2.00 % + price 1.00 % = 3.00 %.",
         "Fixed-card does not look at prices.",
     ]
 
@@ -112,7 +112,7 @@ def test_every_policy_explains_itself(problem: DispatchProblem, name: str) -> No
 def test_where_there_is_no_choice_none_is_explained() -> None:
     """A single team that could go is compared with nothing."""
     assert made_up("optimal", "a", "a", "a", num_teams=1).reasons == [
-        "It is the only team that could go: P(late now) 2.00% + price 1.00% = 3.00%."
+        "It is the only team that could go: P(late now) 2.00 % + price 1.00 % = 3.00 %."
     ]
 
 

@@ -131,8 +131,8 @@ def test_words_say_what_is_shown(city: City, policies: list[Policy], figure: Fig
     words = words_of(figure)
     for part in (
         "Two Bridges: who is sent when every truck is idle",
-        f"Closest-first: {evaluate(policies[0]).late_fraction:.2%} late",
-        f"Optimal: {evaluate(policies[1]).late_fraction:.2%} late",
+        f"Closest-first: {100.0 * evaluate(policies[0]).late_fraction:.2f} % late",
+        f"Optimal: {100.0 * evaluate(policies[1]).late_fraction:.2f} % late",
         "First truck",
         "Second truck: not as closest-first in",
         "Price of a truck",

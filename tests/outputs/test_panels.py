@@ -60,8 +60,8 @@ def test_titles_tell_the_late_fraction_where_it_is_known(city: City, policies: l
     closest, card, optimal = policies
     known = evaluate(closest)
     titles = [panel.title for panel in panels_of(drawing_of(city), policies, [known])]
-    assert titles[0] == f"Closest-first: {known.late_fraction:.2%} late"
-    assert titles[2] == f"Optimal: {evaluate(optimal).late_fraction:.2%} late"
+    assert titles[0] == f"Closest-first: {100.0 * known.late_fraction:.2f} % late"
+    assert titles[2] == f"Optimal: {100.0 * evaluate(optimal).late_fraction:.2f} % late"
     assert titles[3:] == ["Closest-first", "Fixed-card", "Optimal"]
     unproven = solve_problem(card.problem, "one-step-mean-field")
     assert panels_of(drawing_of(city), [unproven])[0].title == "One-step-mean-field"

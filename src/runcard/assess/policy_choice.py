@@ -14,7 +14,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.plan.file import load, said_of
 from runcard.plan.fleet import OTHER_CITY, Fleet
 from runcard.plan.plan import Plan
-from runcard.plan.words import expected_one_of
+from runcard.plan.words import expected_one_of, round_percent
 from runcard.policy import mean_field, neighbourhoods, optimal
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import NAME as CLOSEST
@@ -79,7 +79,7 @@ def policy_note(city: City, name: str) -> str:
     if name != mean_field.NAME or is_small(city) or not needs_neighbourhoods(city):
         return ""
     return (
-        f"{name} is for units that are mostly idle, and these are needed {busy_part(city):.0%} of the time: "
+        f"{name} is for units that are mostly idle, and these are needed {round_percent(busy_part(city))} of the time: "
         f"{neighbourhoods.NAME} is made for that, and was nearer to the optimum where it is known."
     )
 

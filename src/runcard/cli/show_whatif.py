@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from runcard.assess.tables import why_table
-from runcard.cli.terminal import make_console
-from runcard.outputs.fit_file import AGREEMENT, FAULTS, care_words
+from runcard.cli.terminal import make_console, print_care
+from runcard.outputs.fit_file import AGREEMENT, FAULTS
 from runcard.outputs.whatif.page import losing_and_gaining
 from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.tables import area_table, standard_change_table, unit_table
@@ -24,6 +24,8 @@ from runcard.plan.words import city_line
 
 MOST_ROWS = 5
 """Areas that gain, areas that lose, and twice as many units."""
+MOST_FAULTS = 3
+"""Of a fit that are said before the numbers."""
 
 
 def print_effect(effect: Effect) -> None:
@@ -33,8 +35,7 @@ def print_effect(effect: Effect) -> None:
     for line in effect.changes:
         console.print(f"- {line}", soft_wrap=True)
     console.print()
-    if effect.fit_faults:
-        console.print(care_words(effect.fit_faults), soft_wrap=True)
+    print_care(effect.fit_faults, MOST_FAULTS)
     console.print(headline(effect), style="bold", soft_wrap=True)
     for line in arrival_lines(effect):
         console.print(line, soft_wrap=True)
@@ -62,8 +63,8 @@ def print_effect(effect: Effect) -> None:
 
 
 def print_faults(console: Console, faults: Sequence[str]) -> None:
-    """Print in which ways the city is badly fitted, if it is."""
-    if faults:
+    """Print in which ways the city is badly fitted, if it is in more than were said before."""
+    if len(faults) > MOST_FAULTS:
         console.print()
         console.print(AGREEMENT, style="bold")
         for line in (FAULTS, *(f"- {fault}" for fault in faults)):

@@ -34,11 +34,11 @@ def make_console(*, stderr: bool = False) -> Console:
     return PlainConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=False)
 
 
-def print_care(faults: Sequence[str]) -> None:
-    """Print that the city of some numbers is badly fitted to its log, and how, if it is."""
+def print_care(faults: Sequence[str], most: int = 1) -> None:
+    """Print that the city of some numbers is badly fitted to its log, and how, if it is: the first ways, so many."""
     from runcard.outputs.fit_file import care_line
 
-    if line := care_line(faults):
+    if line := care_line(faults, most):
         make_console().print(line, soft_wrap=True)
 
 

@@ -70,7 +70,7 @@ def incidents_a_day(rate: float, *, digits: int = 3) -> str:
 def percent(fraction: float) -> str:
     """A fraction as a percentage with two decimals, or more where it is so close to 0 or 1 that they would not show."""
     decimals = max(decimals_of(fraction, significant=2), decimals_of(1.0 - fraction, significant=1))
-    return f"{in_decimals(100.0 * fraction, decimals, significant=2)}%"
+    return f"{in_decimals(100.0 * fraction, decimals, significant=2)} %"
 
 
 def in_decimals(number: float, decimals: int, *, significant: int = 3) -> str:
@@ -128,6 +128,11 @@ def and_list(words: Sequence[str]) -> str:
 def percent_words(part: float) -> str:
     """A fraction as a percentage with three digits, but no more than two decimals."""
     return f"{100.0 * part:.{1 if abs(part) >= 0.0995 else 2}f} %"
+
+
+def round_percent(part: float, decimals: int = 0) -> str:
+    """A fraction as a percentage with so many decimals."""
+    return f"{100.0 * part:.{decimals}f} %"
 
 
 def minutes_words(minutes: float) -> str:

@@ -326,7 +326,7 @@ def test_a_policy_for_units_that_are_mostly_idle_is_noted(monkeypatch: pytest.Mo
     )
     assert quiet.notes == ()
     (note,) = busy.notes
-    assert note.startswith("one-step-mean-field is for units that are mostly idle, and these are needed 60% of")
+    assert note.startswith("one-step-mean-field is for units that are mostly idle, and these are needed 60 % of")
 
 
 def test_an_objective_of_minutes_is_said() -> None:

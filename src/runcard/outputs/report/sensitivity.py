@@ -16,6 +16,7 @@ from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.whatif.words import sends_several
+from runcard.plan.words import round_percent
 
 LOADS: Final = (0.5, 0.8, 1.25, 1.5)
 SHARED_DELAYS: Final = (0.0, 0.5, 1.0)
@@ -64,7 +65,7 @@ def changes_of(given: City) -> list[Variant]:
     found = []
     for times in LOADS:
         demand = tuple(replace(one, incidents_per_day=times * one.incidents_per_day) for one in city.demand)
-        words = f"{abs(times - 1.0):.0%} {'more' if times > 1.0 else 'fewer'} incidents"
+        words = f"{round_percent(abs(times - 1.0))} {'more' if times > 1.0 else 'fewer'} incidents"
         found.append(Variant(about="load", words=words, city=replace(city, demand=demand), rates_only=True))
     for period in given.periods if given.has_periods else ():
         of_period = given.in_period(period.name)
@@ -75,7 +76,7 @@ def changes_of(given: City) -> list[Variant]:
         found.append(Variant(about="target", words=words, city=with_targets(city, more)))
     for shared in SHARED_DELAYS if sends_several(city) else ():
         if shared != city.shared_delay:
-            words = DELAY_WORDS.get(shared, f"held up together on {shared:.0%} of the roads that they share")
+            words = DELAY_WORDS.get(shared, f"held up together on {round_percent(shared)} of the roads that they share")
             found.append(Variant(about="delay", words=words, city=replace(city, shared_delay=shared)))
     return found
 
