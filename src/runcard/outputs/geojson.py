@@ -24,6 +24,7 @@ from runcard.outputs.area_file import DECIMALS, area_geometries, area_rates, che
 from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
+from runcard.plan.words import named_units
 from runcard.policy.options import team_ids
 from runcard.response.travel import travel_of
 
@@ -101,14 +102,14 @@ class Layers:
         """Each station with its units, and the price of taking one of each kind."""
         prices = self._prices()
         for station in self.city.stations:
-            units = self.city.units_at[station.station_id]
+            named = named_units(self.city, station.station_id)
             properties = {
                 "station_id": station.station_id,
                 "name": station.name,
                 "node_id": station.node_id,
-                "num_units": len(units),
-                "units": ", ".join(unit.unit_id for unit in units if self.city.has_roster),
-                "kinds": ", ".join(dict.fromkeys(unit.kind for unit in units if self.city.has_roster)),
+                "num_units": len(self.city.units_at[station.station_id]),
+                "units": ", ".join(unit.unit_id for unit in named),
+                "kinds": ", ".join(dict.fromkeys(unit.kind for unit in named)),
             }
             point = {"type": "Point", "coordinates": self._places[station.node_id]}
             yield _feature(point, properties | prices.get(station.station_id, {}))

@@ -17,7 +17,7 @@ from runcard.mdp.evaluate import Evaluation
 from runcard.outputs.areas import NOBODY, Areas, Places, areas_of, roads_of, station_colours
 from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import fleet_of
-from runcard.plan.words import expected_one_of, misses, percent
+from runcard.plan.words import expected_one_of, misses, table_words
 from runcard.policy.base import Policy
 
 OUTSIDE_COLOUR: Final = "#DDDDDD"
@@ -111,8 +111,8 @@ def _labels(city: City) -> tuple[str, ...]:
 
 def panels_of(ground: Drawing, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> list[Panel]:
     """The maps of policies: those of the first truck, then those of the second, and so on."""
-    problem, panels = policies[0].problem, []
-    types = [ground.city.demand[point].type for point in ground.points]
+    city, problem, panels = ground.city, policies[0].problem, []
+    types = [city.demand[point].type for point in ground.points]
     areas = np.flatnonzero([ground.type in ("", of_type) for of_type in types])  # others have no such incidents
     sent = [everywhere(fleet_of(policy), points=np.array(ground.points)[areas]) for policy in policies]
     closest, *teams = (_stations(ground, areas, one) for one in (sent[0].closest, *sent))
@@ -126,13 +126,13 @@ def panels_of(ground: Drawing, policies: Sequence[Policy], results: Sequence[Eva
             if rank == 0:
                 known, proven = results[number] if number < len(results) else None, policy.certificate
                 if known is not None:
-                    title += f": {_missed_words(ground, known.late_fraction)}"
-                    words += f"\n{known.late_per_day:#.3g} {misses(ground.city)} a day"
+                    title += f": {table_words(city).share(known.late_fraction)}"
+                    words += f"\n{known.late_per_day:#.3g} {misses(city)} a day"
                     words += ", all types" if ground.type else ""
                     if known.mean_response_minutes is not None:
                         words += f"; first {ground.truck} {_when(known.mean_response_minutes, known, 'first')}"
                 elif proven is not None and proven.converged and problem.objective.minimise == "late":
-                    title += f": {_missed_words(ground, proven.upper)}"
+                    title += f": {table_words(city).share(proven.upper)}"
             if 0 < rank == closest.shape[1] - 1 and number < len(results):
                 known = results[number]
                 if known is not None and known.last_minutes is not None:
@@ -140,11 +140,6 @@ def panels_of(ground: Drawing, policies: Sequence[Policy], results: Sequence[Eva
                     words += f"\nlast {ground.truck}{of_all} {_when(known.last_minutes, known, 'last')}"
             panels.append(Panel(title, words, rank, tuple(owners.tolist()), tuple(departing.tolist())))
     return panels
-
-
-def _missed_words(ground: Drawing, missed: float) -> str:
-    """How often incidents are late, or standards are missed, in words."""
-    return f"{percent(missed)} late" if ground.city.plain else f"{100.0 * missed:.3g} missed per 100"
 
 
 def _when(mean: float, known: Evaluation, which: str) -> str:

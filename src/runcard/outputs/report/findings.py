@@ -23,6 +23,7 @@ from runcard.outputs.cards.depth import DEPTHS, DepthTable, is_quick, measure_de
 from runcard.outputs.report.answers import AreaAnswer, FarUnit, answers_of, far_units
 from runcard.outputs.report.sensitivity import Row, sensitivity
 from runcard.plan.plan import plan_of
+from runcard.plan.words import named_units
 
 REPORTED: Final = (CLOSEST, CARD, OPTIMAL)
 """The policies of an exact comparison that a report takes over."""
@@ -134,7 +135,7 @@ def _stations(solved: Assessment, kind: str) -> list[StationUnits]:
             kind=kind,
             station_id=station.station_id,
             station_name=station.name,
-            units=tuple(unit.unit_id for unit in seen.units_at[station.station_id] if seen.has_roster),
+            units=tuple(unit.unit_id for unit in named_units(seen, station.station_id)),
             num_units=station.trucks,
             busy_fractions=(float(closest.busy_fractions[i]), float(recommended.busy_fractions[i])),
             calls_per_day=(float(closest.calls_per_day[i]), float(recommended.calls_per_day[i])),

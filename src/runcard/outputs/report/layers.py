@@ -18,7 +18,7 @@ from runcard.outputs.areas import NOBODY, Areas, station_colours
 from runcard.outputs.report.answers import AreaAnswer
 from runcard.outputs.report.findings import Report, StationUnits
 from runcard.page import classes_of, sequential
-from runcard.plan.words import and_list, minutes_words, percent_words, price_words, rule_words
+from runcard.plan.words import and_list, minutes_words, named_units, percent_words, price_words, rule_words, table_words
 
 Layer = dict[str, Any]
 
@@ -50,8 +50,8 @@ class KindMap:
         found = []
         for place, i in enumerate(stations):
             station = self.city.stations[i]
-            unit = self.city.units_at[station.station_id][stations[:place].count(i)]
-            found.append(unit.unit_id if self.city.has_roster else station.name or station.station_id)
+            named = named_units(self.city, station.station_id)
+            found.append(named[stations[:place].count(i)].unit_id if named else station.name or station.station_id)
         return tuple(found)
 
     def heading(self, node_id: str) -> str:
@@ -104,10 +104,9 @@ def miss_layer(own: KindMap) -> Layer:
             if np.isfinite(minutes[1][point]):
                 lines.append(f"  first {own.kind} after {minutes_words(minutes[1][point])} on average")
         areas[node] = {"class": classes.of(mean), "lines": lines, "mark": ""}
-    what = "that an incident is late" if own.city.plain else "that a standard is missed"
     return {
         "id": f"miss-{own.kind}",
-        "title": own.title(f"chance {what}"),
+        "title": own.title(f"chance {table_words(own.city).chance}"),
         "legend": classes.legend(sequential(len(classes))),
         "areas": areas,
         "outlined": _departing(own),

@@ -25,7 +25,7 @@ from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import PART, TITLES, Row
 from runcard.outputs.why import MEANT, NOT_KNOWN, why_rows
 from runcard.page import page_of
-from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
+from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words, table_words
 from runcard.policy.solve_options import SolveOptions
 
 BAR_WIDTH: Final = 150.0
@@ -72,6 +72,7 @@ def report_page(report: Report, *, command: str = "") -> str:
         map_data={"ground": ground_of(city, areas), "layers": layers_of(report, areas), "note": _map_note(report)},
         report=report,
         city=city,
+        missed=table_words(city),
         words=words,
         fit_file=fit_file,
         chance_only=CHANCE_ONLY,
@@ -121,14 +122,14 @@ def _standard_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
     solved, exact, city = report.solved, report.solved.exact, report.city
     total = [
         MissedCell(
-            missed=percent_words(one.missed.value) if city.plain else _per_100(one.missed.value),
+            missed=table_words(city).number(one.missed.value),
             interval=interval_words(one.missed, exact),
             minutes=minutes_words(one.first_minutes),
             change=_change(solved.fewer(one)),
         )
         for one in solved
     ]
-    found = [(_late_rule(city) if city.plain else "All standards together, per 100 incidents", total)]
+    found = [(table_words(city).all_kinds or _late_rule(city), total)]
     for number, standard in enumerate(of.standard for of in solved.first.standards):
         cells = []
         for outcome in solved:
@@ -149,11 +150,6 @@ def _late_rule(city: City) -> str:
     """When an incident of a city without standards is late."""
     rules = list(dict.fromkeys(standard.rule for standard in city.standards))
     return f"Late: not {rules[0]}" if len(rules) == 1 else f"Late, by {len(rules)} different standards"
-
-
-def _per_100(missed: float) -> str:
-    """Missed standards per 100 incidents."""
-    return f"{100.0 * missed:.2f}"
 
 
 def _change(fewer: Interval) -> str:
