@@ -17,7 +17,7 @@ import shapely
 
 from runcard.assess.auto import CLOSEST
 from runcard.assess.plans import plans_for
-from runcard.assess.policy_choice import best_policy, exact_work, policy_choices, worse_note
+from runcard.assess.policy_choice import best_policy, exact_seconds, policy_choices, worse_note
 from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import Steps
 from runcard.city.model import City
@@ -48,9 +48,9 @@ ROW_INCHES: Final = (0.17, 0.4)
 """The smallest and the largest height of a bar with its name."""
 COMPARED_INCIDENTS: Final = 20_000
 """Simulated to see whether a policy that nobody named is worse than closest-first."""
-EXACT_WORK: Final = 2e11
-"""About that of 20 trucks and 400 demand points, some 20 seconds of work. A map of a larger city is not solved exactly
-unless somebody asks for it."""
+MOST_SECONDS: Final = 20.0
+"""About that of 20 trucks and 400 demand points. A map of a larger city is not solved exactly unless somebody asks for
+it."""
 
 
 def draw_maps(
@@ -71,7 +71,7 @@ def draw_maps(
         seen, file = city.of_kind(kind), path_of_kind(path, kind, len(city.kinds))
         if incident_type is not None and incident_type not in {standard.type for standard in seen.standards}:
             continue  # such incidents do not need this kind
-        exact, note = exact_work(seen) <= EXACT_WORK, ""
+        exact, note = exact_seconds(seen) <= MOST_SECONDS, ""
         names = named or [CLOSEST, best_policy(seen, exact=exact)]
         if named is None and not exact:
             shown, note = compared_policies(seen, names, options, steps)

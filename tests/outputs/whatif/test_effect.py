@@ -318,7 +318,7 @@ def test_closest_first_can_be_the_policy_itself() -> None:
 
 def test_a_policy_for_units_that_are_mostly_idle_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where somebody asks for it in a department that is not small, and is busy before or after the changes."""
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     monkeypatch.setattr("runcard.assess.policy_choice.WHOLE_STATES", 0)
     city = generate_grid(side=3, num_stations=4, load=0.1, seed=6)
     quiet, busy = (
