@@ -1,4 +1,4 @@
-"""What changes of a department change, for the terminal: in words, by standard, by kind, by unit and by area."""
+"""What changes of a department change, for the terminal, and where one more unit should stand."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,9 @@ from rich.console import Console
 from runcard.assess.tables import why_table
 from runcard.cli.terminal import make_console, print_care
 from runcard.outputs.fit_file import AGREEMENT, FAULTS
+from runcard.outputs.whatif.one_more_words import one_more_headline, place_table, proof_words, see_more
 from runcard.outputs.whatif.page import losing_and_gaining
+from runcard.outputs.whatif.places import OneMore
 from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.tables import area_table, standard_change_table, unit_table
 from runcard.outputs.whatif.words import (
@@ -69,3 +71,17 @@ def print_faults(console: Console, faults: Sequence[str]) -> None:
         console.print(AGREEMENT, style="bold")
         for line in (FAULTS, *(f"- {fault}" for fault in faults)):
             console.print(line, soft_wrap=True)
+
+
+def print_one_more(found: OneMore) -> None:
+    """Print where one more unit should stand: the best places side by side."""
+    console = make_console()
+    console.print(city_line(found.city_of_period), style="bold")
+    console.print()
+    print_care(found.fit_faults, MOST_FAULTS)
+    console.print(one_more_headline(found), style="bold", soft_wrap=True)
+    console.print(proof_words(found), soft_wrap=True)
+    console.print()
+    console.print(place_table(found))
+    console.print(see_more(found), soft_wrap=True)
+    print_faults(console, found.fit_faults)
