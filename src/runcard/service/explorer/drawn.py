@@ -11,9 +11,9 @@ from runcard.city.model import City
 from runcard.outputs.areas import NOBODY, Areas, areas_of, station_colours
 from runcard.outputs.cards.book import closest_stations
 from runcard.outputs.ground import ground_of
+from runcard.outputs.unit_routes import UnitRoutes
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
-from runcard.response.routes import Routes, find_routes
 from runcard.service.policies import LoadedPolicy
 
 DECIMALS: Final = 6
@@ -28,7 +28,7 @@ class Drawn:
 
     def __init__(self, policy: LoadedPolicy) -> None:
         self.policy, self.ground = policy, policy.ground
-        self._routes: dict[tuple[str, int], Routes] = {}
+        self._routes: dict[tuple[str, int], UnitRoutes] = {}
 
     @cached_property
     def areas(self) -> Areas:
@@ -65,32 +65,17 @@ class Drawn:
 
         Of two units of a station the second takes another road, where the city says so.
         """
-        city = self.ground.seen_by(fleet)
         if (fleet.kind, point) not in self._routes:
             if len(self._routes) >= MOST_KEPT:
                 self._routes.clear()
-            self._routes[fleet.kind, point] = find_routes(city, [point])
-        routes, found = self._routes[fleet.kind, point], list[dict[str, Any]]()
-        several = [i for i in set(stations) if list(stations).count(i) > 1]
-        second = routes.second_routes(several) if several and city.driving.second_route == "disjoint" else {}
-        for place, (i, unit_id) in enumerate(zip(stations, units, strict=False)):
-            links = routes.route(0, i)
-            if list(stations[:place]).count(i) % 2 == 1:
-                links = second.get((0, i), links)
-            numbers, station = links.tolist(), city.stations[i]
-            minutes = sum(city.links[number].mean_minutes for number in numbers) + city.turnout.mean_minutes
-            drive = {"unit": unit_id, "kind": fleet.kind, "station": station.station_id, "minutes": minutes}
-            found.append(drive | {"links": numbers, "line": self._line(city, station.node_id, numbers)})
-        return found
-
-    def _line(self, city: City, node_id: str, links: Sequence[int]) -> list[float]:
-        """The places along a route, flat, from a node on."""
-        flat = [*self._place(node_id)]
-        for number in links:
-            link = city.links[number]
-            node_id = link.to_node_id if link.from_node_id == node_id else link.from_node_id
-            flat += self._place(node_id)
-        return flat
+            self._routes[fleet.kind, point] = UnitRoutes(self.ground.seen_by(fleet), [point])
+        routes, drives = self._routes[fleet.kind, point], list[dict[str, Any]]()
+        for i, unit_id, links in zip(stations, units, routes.links(0, stations), strict=False):
+            minutes = routes.drive_minutes(links) + routes.city.turnout.mean_minutes
+            home, line = routes.city.stations[i].station_id, [self._place(name) for name in routes.nodes(i, links)]
+            drive = {"unit": unit_id, "kind": fleet.kind, "station": home, "minutes": minutes}
+            drives.append(drive | {"links": links, "line": [number for place in line for number in place]})
+        return drives
 
     def shared(self, drives: Sequence[dict[str, Any]]) -> list[list[float]]:
         """The links that two or more of some drives share, each as [x1, y1, x2, y2]."""
