@@ -302,25 +302,35 @@ def change_words(before: City, after: City) -> list[str]:
 
     lines = [f"Station {place(one)} closes." for one in old if one not in new]
     lines += [f"A station opens at node {_road_node(after, new[one])}: {place(one)}." for one in new if one not in old]
-    homes, now = ({unit.unit_id: unit for unit in city.units if before.has_roster} for city in (before, after))
-    for unit_id, unit in homes.items():
-        if unit_id not in now:
-            lines.append(f"{unit_id} ({unit.kind}) of {place(unit.station_id)} goes.")
-        elif now[unit_id].station_id != unit.station_id:
-            lines.append(
-                f"{unit_id} ({unit.kind}) moves from {place(unit.station_id)} to {place(now[unit_id].station_id)}."
-            )
-    lines += [
-        f"{one} ({unit.kind}) comes to {place(unit.station_id)}." for one, unit in now.items() if one not in homes
-    ]
-    for one in dict.fromkeys([*old, *new]) if not before.has_roster else ():
-        trucks = [stations[one].trucks if one in stations else 0 for stations in (old, new)]
-        if trucks[0] != trucks[1]:
-            lines.append(f"{place(one)} has {counted(trucks[1], 'truck')} instead of {trucks[0]}.")
+    for unit, start, end in unit_moves(before, after):
+        name = f"{unit.unit_id} ({unit.kind})"
+        if start is None or end is None:
+            lines.append(f"{name} comes to {place(str(end))}." if start is None else f"{name} of {place(start)} goes.")
+        else:
+            lines.append(f"{name} moves from {place(start)} to {place(end)}.")
+    for station_id, trucks, left in truck_changes(before, after):
+        lines.append(f"{place(station_id)} has {counted(left, 'truck')} instead of {trucks}.")
     factor = after.incidents_per_day / before.incidents_per_day
     if abs(factor - 1.0) > 1e-9:
         lines.append(f"There are {factor:g} times as many incidents: {after.incidents_per_day:.4g} a day.")
     return lines
+
+
+def unit_moves(before: City, after: City) -> list[tuple[Unit, str | None, str | None]]:
+    """The units of a roster that go, move or come, with their stations before and after; those that come stand last."""
+    if not before.has_roster:
+        return []
+    old, new = ({unit.unit_id: unit.station_id for unit in city.units} for city in (before, after))
+    units = {unit.unit_id: unit for unit in (*before.units, *after.units)}
+    moves = [(unit, old.get(name), new.get(name)) for name, unit in units.items()]
+    return [(unit, start, end) for unit, start, end in moves if start != end]
+
+
+def truck_changes(before: City, after: City) -> list[tuple[str, int, int]]:
+    """The stations whose number of trucks changes, with both numbers; none where there is a roster."""
+    old, new = ({one.station_id: one.trucks for one in city.stations} for city in (before, after))
+    both = ((name, old.get(name, 0), new.get(name, 0)) for name in (old | new if not before.has_roster else ()))
+    return [(name, trucks, left) for name, trucks, left in both if trucks != left]
 
 
 def _road_node(city: City, station: Station) -> str:
