@@ -182,19 +182,11 @@ def _kind_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class Group:
-    """Rows of the sensitivity that are about the same thing."""
-
-    title: str
-    rows: tuple[Row, ...]
-
-
-def _groups(report: Report) -> list[Group]:
+def _groups(report: Report) -> list[tuple[str, list[Row]]]:
     """The rows of the sensitivity, by what they are about; the city as described is a group of its own."""
     titles = {"": "As described", **TITLES}
-    found = [(title, tuple(row for row in report.rows if row.about == about)) for about, title in titles.items()]
-    return [Group(title=title, rows=rows) for title, rows in found if rows]
+    groups = [(title, [row for row in report.rows if row.about == about]) for about, title in titles.items()]
+    return [(title, rows) for title, rows in groups if rows]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import Final
 
 from runcard.assess.assessment import Assessment
 from runcard.assess.auto import CLOSEST, RECOMMENDED, Effort, quicker, solved_city
-from runcard.assess.outcome import Outcome, avoided
 from runcard.assess.steps import NamedSteps
 from runcard.city.model import City
 from runcard.interval import Interval
@@ -46,17 +45,16 @@ class Variant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Row:
-    """What closest-first and the recommended dispatch do in a changed city."""
+    """A changed city under closest-first, and last under the recommended dispatch."""
 
     about: str
     words: str
-    closest: Outcome
-    recommended: Outcome
+    solved: Assessment
 
     @property
     def gain(self) -> Interval:
         """The part of the misses of closest-first that is avoided."""
-        return avoided(self.closest.missed, self.recommended.missed)
+        return self.solved.gain(self.solved.last)
 
 
 def changes_of(given: City) -> list[Variant]:
@@ -98,7 +96,7 @@ def with_targets(city: City, more_minutes: float) -> City:
 
 def sensitivity(given: City, base: Assessment, effort: Effort) -> tuple[Row, ...]:
     """A row for the city as it is, and one for each change."""
-    rows = [Row(about="", words="as described", closest=base.first, recommended=base.last)]
+    rows = [Row(about="", words="as described", solved=base)]
     changes = changes_of(given)
     effort, here = quicker(effort, base.num_incidents, PART), effort.workers.here
     names = [f"{number} of {len(changes)}, {change.words}" for number, change in enumerate(changes, start=1)]
@@ -130,5 +128,5 @@ class _Task:
 def _row(task: _Task) -> Row:
     """What a change makes of closest-first and of the recommended dispatch."""
     change = task.change
-    found = solved_city(change.city, (CLOSEST, RECOMMENDED), task.effort, known=task.known)
-    return Row(about=change.about, words=change.words, closest=found.first, recommended=found.last)
+    solved = solved_city(change.city, (CLOSEST, RECOMMENDED), task.effort, known=task.known)
+    return Row(about=change.about, words=change.words, solved=solved)
