@@ -61,7 +61,7 @@ class Fault:
     text: str
 
 
-class UnreadableError(ValueError):
+class UnreadableError(Exception):
     """A file from which nothing can be read; the message says why. `read_city` makes a fault of it."""
 
 

@@ -24,6 +24,7 @@ from runcard.city.conditions import Fault, UnreadableError
 from runcard.city.model import City, Derived, taken_as_sound
 from runcard.city.parts import OPTIONAL_TABLES, TABLE_ATTRIBUTES
 from runcard.city.settings import city_fields, format_settings, parse_settings
+from runcard.city.sheet import read_text
 from runcard.city.tables import TABLES, ReadTable, format_table, parse_table, with_trucks
 from runcard.errors import CityError, InputError, RuncardError
 
@@ -211,20 +212,3 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
         found = path.stat()
         return found.st_ino, found.st_mtime_ns, found.st_size
     return None
-
-
-def read_text(path: Path) -> str:
-    """The text of a file without its byte order mark; raises UnreadableError if it has none."""
-    try:
-        if path.exists() and not path.is_file():  # a pipe would never end
-            raise UnreadableError(f"expected a file, got {'a folder' if path.is_dir() else 'a device or a pipe'}")
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise UnreadableError("the file is missing") from error
-    except OSError as error:
-        raise UnreadableError(f"the file cannot be read: {error.strerror}") from error
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = content.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(f"row {row} is not UTF-8 text: got byte 0x{content[error.start]:02x}") from error

@@ -4,8 +4,6 @@ Reading never stops at a fault. Every data row gives an object. A cell that cann
 checks of `check.py` still find what else is wrong with that row.
 """
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
@@ -14,6 +12,7 @@ from typing import Any, Final
 
 from runcard.city.conditions import UNREAD, Condition, Fault, UnreadableError, near, plain, shown
 from runcard.city.parts import COLUMN_CONDITIONS, ROWS
+from runcard.city.sheet import Sheet
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS: Final = {"0": False, "1": True, "false": False, "true": True}
@@ -96,18 +95,18 @@ def parse_table(table: CsvTable | Callable[[list[str]], CsvTable], text: str) ->
 
     Which table it is may depend on its header.
     """
-    records = _records(text)
-    if not records:
+    sheet = Sheet(text)
+    header = sheet.header
+    if not header:
         raise UnreadableError("expected a header row, got an empty file")
-    header = [name.strip() for name in records[0][1]]
-    separator = re.search(r"[;\t|]", header[0])
-    if separator and len(header) == 1:
-        raise UnreadableError(f"expected commas between the columns, got {separator[0]!r}")
+    if sheet.other_separator:
+        raise UnreadableError(f"expected commas between the columns, got {sheet.other_separator!r}")
     table = table if isinstance(table, CsvTable) else table(header)
-    faults = list(_header_faults(table, header))
+    faults = list(_header_faults(table, sheet))
     lacking = any(condition.default is MISSING for name, condition in table.columns.items() if name not in header)
-    rows = []
-    for index, (_, cells) in enumerate(records[1:]):
+    rows, numbers = [], []
+    for index, (number, cells) in enumerate(sheet.rows):
+        numbers.append(number)
         if len(cells) != len(header):
             if lacking:
                 # Nobody can know which cell belongs to which column: the fault is in the header, not in the row.
@@ -115,34 +114,20 @@ def parse_table(table: CsvTable | Callable[[list[str]], CsvTable], text: str) ->
                 continue
             faults.append(Fault(table.name, index, f"expected {len(header)} cells, got {len(cells)}"))
         rows.append(_parse_row(table, header, cells, index, faults))
-    return ReadTable(tuple(rows), tuple(number for number, _ in records[1:]), tuple(faults))
+    return ReadTable(tuple(rows), tuple(numbers), tuple(faults))
 
 
-def _records(text: str) -> list[tuple[int, list[str]]]:
-    """The rows of a CSV text that are not blank, each with its number as a spreadsheet shows it."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    records: list[tuple[int, list[str]]] = []
-    row_number = 0
-    try:
-        for row_number, cells in enumerate(reader, start=1):
-            if any(cell.strip() for cell in cells):
-                records.append((row_number, cells))
-    except csv.Error as error:
-        reason = "a quote is opened there and never closed" if str(error) == "unexpected end of data" else error
-        raise UnreadableError(f"row {row_number + 1} is not valid CSV: {reason}") from error
-    return records
-
-
-def _header_faults(table: CsvTable, header: list[str]) -> Iterator[Fault]:
-    unknown = [name for name in header if name not in table.columns]
-    for name in dict.fromkeys(name for name in header if name and header.count(name) > 1):
-        yield Fault(table.name, None, f"expected column {plain(name)} once, got it {header.count(name)} times")
-    lacking = {column: condition for column, condition in table.columns.items() if column not in header}
-    for column in (column for column, condition in lacking.items() if condition.default is MISSING):
-        yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
-    for column in (column for column, condition in lacking.items() if condition.default is not MISSING):
-        for name in unknown:
-            if column != _MISSED and _is_misspelt(name, column):
+def _header_faults(table: CsvTable, sheet: Sheet) -> Iterator[Fault]:
+    unknown = [name for name in sheet.header if name not in table.columns]
+    for name in filter(None, dict.fromkeys(sheet.header)):
+        if repeated := sheet.repeated(name):
+            yield Fault(table.name, None, repeated)
+    for column, condition in table.columns.items():
+        if column not in sheet.header and condition.default is MISSING:
+            yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
+    for column, condition in table.columns.items():
+        for name in unknown if column not in (*sheet.header, _MISSED) and condition.default is not MISSING else ():
+            if _is_misspelt(name, column):
                 yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column}?)")
 
 

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from runcard.city.address import fault_of
 from runcard.city.areas import area_of_nodes
 from runcard.city.conditions import Condition, UnreadableError, not_among, plain, shown
-from runcard.city.files import read_text
 from runcard.city.model import City
 from runcard.city.places import nearest_nodes
+from runcard.city.sheet import read_text
 from runcard.city.tables import CsvTable, parse_table
 from runcard.errors import InputError
 

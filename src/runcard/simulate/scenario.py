@@ -38,10 +38,10 @@ from runcard.city.conditions import (
     plain,
     shown,
 )
-from runcard.city.files import read_text
 from runcard.city.model import SETTING_CONDITIONS, City
 from runcard.city.periods import DAYS, HOURS_PER_DAY, HOURS_PER_WEEK
 from runcard.city.settings import flat, parse_toml, typed
+from runcard.city.sheet import read_text
 from runcard.errors import CityError, InputError
 
 TIME_MODELS: Final = ("exponential", "fixed", "gamma", "lognormal", "hyperexponential")

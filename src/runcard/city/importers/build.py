@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from runcard.city.areas import Areas, drive_minutes, spread_areas, street_graph
 from runcard.city.check import standard_faults
 from runcard.city.conditions import UnreadableError
-from runcard.city.files import read_text
 from runcard.city.importers.contract import Contraction, contract_chains
 from runcard.city.importers.csv_roads import read_csv_roads, read_gmns
 from runcard.city.importers.mapping import Mapping
@@ -30,6 +29,7 @@ from runcard.city.importers.stations import PlacedStations, read_roster, read_st
 from runcard.city.importers.summary import ImportSummary, StationMoved
 from runcard.city.model import City, DemandPoint, Link, Node, Standard, Station, Unit
 from runcard.city.places import FAR_METRES
+from runcard.city.sheet import read_text
 from runcard.city.tables import TABLES, parse_table
 from runcard.errors import CityError, InputError
 

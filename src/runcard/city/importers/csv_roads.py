@@ -104,9 +104,7 @@ def _gmns_units(path: Path) -> tuple[str, str]:
 def _nodes(table: Columns) -> tuple[list[str], Floats, Floats]:
     """The ids and coordinates of the nodes that can be used."""
     ids = to_ids(table.cells["id"])
-    x, y = (table.numbers(key)[0] for key in ("x", "y"))
-    for values, key in ((x, "x"), (y, "y")):
-        table.reject(~np.isfinite(values), f"expected {key} to be a number", key)
+    x, y = (table.numbers(key, needed=True) for key in ("x", "y"))
     first: dict[str, int] = {}
     for row in table.kept:
         node_id, number = ids[row], table.row_numbers[row]
@@ -129,10 +127,8 @@ def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> A
         arcs[field] = [node_of.get(node_id, -1) for node_id in to_ids(cells[key])]
         table.reject(arcs[field] < 0, f"expected {key} to be a known node", key)
     for field, key, units, unit in (("length_m", "length", METRES, "m"), ("minutes", "minutes", MINUTES, "minutes")):
-        values, wrong = table.numbers(key) if key in cells else (np.full(size, np.nan), np.zeros(size, np.bool_))
-        table.reject(wrong, f"expected {key} to be a number", key)
-        table.reject(values < 0.0, f"expected {key} >= 0", key)
-        arcs[field] = values * factor(units, settings.get(f"{key}_unit", unit), f"[links] {key}_unit")
+        metric = factor(units, settings.get(f"{key}_unit", unit), f"[links] {key}_unit")
+        arcs[field] = metric * table.numbers(key, least=0.0)
     arcs.kph = _speeds(cells["speed"], settings) if "speed" in cells else np.nan
     too_fast = f"expected speed > 0 and at most {MOST_KPH:g} km/h"
     table.reject((arcs.kph <= 0.0) | (arcs.kph > MOST_KPH), too_fast, "speed")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from runcard.city.conditions import Condition, UnreadableError, near, plain, shown
-from runcard.city.files import read_text
 from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES
+from runcard.city.sheet import read_text
 from runcard.errors import InputError
 
 MOST_SKIPPED: Final = 1_000_000

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from runcard.city.conditions import RESERVED_IDS, not_among, shown
 from runcard.city.importers.mapping import SECTIONS, Section
 from runcard.city.importers.roads import Roads
-from runcard.city.importers.rows import Columns, CsvFile, RejectedRow, cleaned, refuse_if_most, to_ids
+from runcard.city.importers.rows import Columns, CsvFile, RejectedRow, cleaned, refuse_if_most, to_ids, to_numbers
 from runcard.city.model import Unit
 from runcard.city.places import LOST_METRES, exchanged_places, is_lonlat, nearest_nodes
 from runcard.errors import InputError
@@ -194,7 +194,7 @@ def _places(table: Columns, all_roads: Roads) -> tuple[Floats, Floats]:
         where = np.array([number.get(node_id, -1) for node_id in to_ids(table.cells["node"])], np.int64)
         table.reject(where < 0, "expected a known node", "node")
         return all_roads.x[where], all_roads.y[where]
-    x, y = (table.numbers(key)[0] for key in ("x", "y"))
+    x, y = (to_numbers(table.cells[key])[0] for key in ("x", "y"))
     for key, values in (("x", x), ("y", y)):
         for row in np.flatnonzero(table.good & ~np.isfinite(values)).tolist():
             found = f"expected {key} to be a number, got {shown(table.cells[key][row])}"
@@ -206,7 +206,7 @@ def _trucks(table: Columns) -> Positions:
     """[station] its trucks, 1 where the file does not say."""
     if "trucks" not in table.cells:
         return np.ones(len(table), np.int64)
-    values, wrong = table.numbers("trucks")
+    values, wrong = to_numbers(table.cells["trucks"])
     values = np.where(np.isnan(values), 1.0, values)
     wrong |= (values != np.round(values)) | (values < 1) | (values > MAX_TRUCKS)
     table.reject(wrong, f"expected trucks to be a whole number from 1 to {MAX_TRUCKS}", "trucks")
