@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from runcard.city import City, Driving, Objective, Outside, Turnout
-from runcard.city.settings import city_fields, format_settings, parse_settings
+from runcard.city.settings import format_settings, parse_settings
 
 PLAIN = """\
 schema = 1
@@ -84,7 +84,7 @@ def test_what_is_written_is_read(small_city: City, text: str) -> None:
     city = small_city if text == PLAIN else everything(small_city)
     tables = {name: getattr(city, name) for name in ("nodes", "links", "stations", "demand")}
     assert not faults
-    assert City(**tables, **city_fields(settings)) == city
+    assert City(**tables, **settings) == city
 
 
 def test_a_setting_that_cannot_be_read_brings_no_other_faults_about() -> None:
@@ -98,4 +98,4 @@ def test_a_scale_is_written_and_read(small_city: City) -> None:
     city = replace(small_city, driving=Driving("gamma", scale_minutes=1))
     text = format_settings(city)
     assert 'model = "gamma"\nroute_seed = 0\nscale_minutes = 1.0\n' in text
-    assert city_fields(parse_settings(text)[0])["driving"] == city.driving
+    assert parse_settings(text)[0]["driving"] == city.driving

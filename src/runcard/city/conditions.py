@@ -97,6 +97,11 @@ class Condition(NamedTuple):
     key: str = ""
     """What it is called in a file, if it is not called like its field."""
 
+    @property
+    def needed(self) -> bool:
+        """Whether a value must be given: there is no default, and none will not do."""
+        return self.default is MISSING and None not in self.passes
+
     def fault(self, field: str, value: Any) -> str | None:
         """What is wrong with the value of a field; None if nothing is."""
         if value is UNREAD or value in self.passes:

@@ -40,17 +40,12 @@ class CsvTable:
     row: type[Any]
     columns: Mapping[str, Condition]
 
-    @property
-    def file_name(self) -> str:
-        """The name of the table's file in a city folder."""
-        return f"{self.name}.csv"
-
     def read(self, column: str, cell: str) -> Any:
         """The value of a cell; an empty one in an optional column is None, if the column is not text."""
-        of, default = self.columns[column].of, self.columns[column].default
+        of = self.columns[column].of
         if of is str:
             return cell if column == "name" else cell.strip()
-        if default is not MISSING and not cell.strip():
+        if not self.columns[column].needed and not cell.strip():
             return None
         return _read_cell(of, cell) if isinstance(of, type) else of(cell)
 
@@ -82,6 +77,7 @@ def _read_cell(of: type, cell: str) -> Any:
 
 
 TABLES: Final = {name: CsvTable(name, row, COLUMN_CONDITIONS[name]) for name, row in ROWS.items()}
+"""By the field of `City` that holds the rows."""
 
 
 def with_trucks(stations: CsvTable) -> CsvTable:
@@ -103,7 +99,7 @@ def parse_table(table: CsvTable | Callable[[list[str]], CsvTable], text: str) ->
         raise UnreadableError(f"expected commas between the columns, got {sheet.other_separator!r}")
     table = table if isinstance(table, CsvTable) else table(header)
     faults = list(_header_faults(table, sheet))
-    lacking = any(condition.default is MISSING for name, condition in table.columns.items() if name not in header)
+    lacking = any(condition.needed for name, condition in table.columns.items() if name not in header)
     rows, numbers = [], []
     for index, (number, cells) in enumerate(sheet.rows):
         numbers.append(number)
@@ -123,10 +119,10 @@ def _header_faults(table: CsvTable, sheet: Sheet) -> Iterator[Fault]:
         if repeated := sheet.repeated(name):
             yield Fault(table.name, None, repeated)
     for column, condition in table.columns.items():
-        if column not in sheet.header and condition.default is MISSING:
+        if column not in sheet.header and condition.needed:
             yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
     for column, condition in table.columns.items():
-        for name in unknown if column not in (*sheet.header, _MISSED) and condition.default is not MISSING else ():
+        for name in unknown if column not in (*sheet.header, _MISSED) and not condition.needed else ():
             if _is_misspelt(name, column):
                 yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column}?)")
 
@@ -156,7 +152,7 @@ def _parse_row(table: CsvTable, header: list[str], cells: list[str], index: int,
             except ValueError as error:
                 values[column] = UNREAD
                 faults.append(Fault(table.name, index, f"expected {column} to be {error}, got {shown(cell)}"))
-        elif condition.default is MISSING:
+        elif condition.needed:
             values[column] = UNREAD
     found.pop("", None)
     return table.row(**values, extra=tuple(found.items()))
@@ -164,11 +160,10 @@ def _parse_row(table: CsvTable, header: list[str], cells: list[str], index: int,
 
 def format_table(table: CsvTable, rows: Sequence[Any]) -> str:
     """The CSV text of a table: required columns, optional ones that some row uses, then the extra columns."""
-    defaults = {name: condition.default for name, condition in table.columns.items()}
     used = [
         name
-        for name, default in defaults.items()
-        if default is MISSING or any(getattr(row, name) != default for row in rows)
+        for name, condition in table.columns.items()
+        if condition.needed or any(getattr(row, name) != condition.default for row in rows)
     ]
     extra = [name for name in dict.fromkeys(name for row in rows for name, _ in row.extra) if name not in table.columns]
     lines = [[*used, *extra]]

@@ -159,7 +159,7 @@ def _standards(path: Path | None, units: Sequence[Unit], options: ImportOptions)
 def read_standards(path: Path) -> tuple[Standard, ...]:
     """The standards of a file in the form of incident_type.csv."""
     try:
-        found = parse_table(TABLES["incident_type"], read_text(path))
+        found = parse_table(TABLES["standards"], read_text(path))
     except UnreadableError as error:
         raise InputError(f"{path}: {error}") from error
     faults = [*found.faults, *standard_faults(found.rows, lambda _, index: f"row {found.row_numbers[index or 0]}")]
