@@ -187,6 +187,10 @@ FAULTS = {
     "dispatch.redirect = true": (
         'expected busy.kind = "parts" with dispatch.redirect: without it nobody drives home; combine it with'
     ),
+    "busy.cv = 'x'\ncal.minutes = 1\ntitel = 'y'": (
+        "expected busy.cv to be a number, got 'x'; unknown key cal.minutes (did you mean call.minutes?); "
+        "unknown key titel (did you mean title?)"
+    ),
     "shift = 1": "expected shifts as [[shift]] sections, got 1",
     "shift = [1]": "expected shifts as [[shift]] sections, got [1]",
     "[[shift]]\nstaton = 's0'": "shift 1: unknown key staton; expected station, trucks, every, unit, off_hours, days",

@@ -8,21 +8,17 @@ import json
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict
-from math import inf
 from operator import attrgetter
 from typing import Any, Final
 
-from runcard.city.conditions import UNREAD, Condition, UnreadableError, conditions_of, near, plain, shown
+from runcard.city.conditions import Condition, UnreadableError, conditions_of, plain, read_keys, shown
 from runcard.city.model import SETTING_CONDITIONS, City
 from runcard.city.parts import SECTIONS, Turnout
 from runcard.city.periods import ALWAYS, format_hours, read_periods
 
 SCHEMA: Final = 1
-_TYPE_WORDS: Final = {
-    str: "text", float: "a number", int: "a whole number", bool: "true or false", list: "a list", dict: "a section",
-}  # fmt: skip
 _SECTION: Final = Condition("", of=dict, default=None)
 
 
@@ -35,38 +31,6 @@ def parse_toml(text: str) -> dict[str, Any]:
     except ValueError as error:
         reason = "a number has thousands of digits" if "int_max_str_digits" in str(error) else error
         raise UnreadableError(f"not valid TOML: {reason}") from error
-
-
-def typed(value: Any, of: type) -> Any:
-    """A value of TOML that must be of a type; raises a TypeError with the words after "expected ... to be"."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number if of is float else isinstance(value, of) and (of is bool or not isinstance(value, bool))):
-        raise TypeError(_TYPE_WORDS[of])
-    try:
-        return of(value)
-    except OverflowError:
-        return inf
-
-
-def read_keys(
-    given: Mapping[str, Any], known: Mapping[str, Condition], where: str = "", *, others: Iterable[str] = ()
-) -> tuple[dict[str, Any], list[str]]:
-    """The values of the keys that are known, UNREAD where one is of another type, and what is wrong.
-
-    `where` leads every key in messages; `others` are keys that a misspelt one may have meant, too.
-    """
-    values: dict[str, Any] = {}
-    faults = [f"missing key {where}{key}" for key, condition in known.items() if condition.needed and key not in given]
-    for key, value in given.items():
-        if key not in known:
-            faults.append(f"unknown key {where}{plain(key)}{near(key, [*known, *others])}")
-            continue
-        try:
-            values[key] = typed(value, known[key].of)
-        except TypeError as error:
-            values[key] = UNREAD
-            faults.append(f"expected {where}{plain(key)} to be {error}, got {shown(value)}")
-    return values, faults
 
 
 def flat(document: Mapping[str, Any], sections: Container[str]) -> dict[str, Any]:
