@@ -337,6 +337,7 @@ def test_places_that_cannot_be_are_refused_with_their_row(tmp_path: Path) -> Non
     for places, words in {
         "-122.4000,37.7500": ["row 2: expected a place within 1 km of the roads, longitude,latitude"],
         "37.7700,-122.4200": ["row 2: expected longitude,latitude such as", "the coordinates look swapped"],
+        "1e400,37.77": ["row 2: expected x_coord to be from -1e+12 to 1e+12, got '1e400'"],
         "west,37.77": ["row 2: expected x_coord to be a number, got 'west'"],
         f"-122.42,37.77\n{at},-122.42,37.77": ["the same time and place as in row 2"],
     }.items():

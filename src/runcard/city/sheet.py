@@ -8,14 +8,25 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from runcard.city.conditions import UnreadableError, plain, shown
+from runcard.errors import InputError
 
 SEPARATORS: Final = ";\t|,"
 UTF_8: Final = "utf-8-sig"
 """With or without a byte order mark."""
+
+
+@contextmanager
+def readable(where: object) -> Iterator[None]:
+    """Raise what makes a file unreadable as an InputError that begins with where it is."""
+    try:
+        yield
+    except UnreadableError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 class Sheet:

@@ -47,7 +47,7 @@ class CsvTable:
             return cell if column == "name" else cell.strip()
         if not self.columns[column].needed and not cell.strip():
             return None
-        return _read_cell(of, cell) if isinstance(of, type) else of(cell)
+        return read_cell(of, cell) if isinstance(of, type) else of(cell)
 
     def write(self, column: str, value: Any) -> str:
         """The cell of a value."""
@@ -66,7 +66,7 @@ class ReadTable:
     faults: tuple[Fault, ...]
 
 
-def _read_cell(of: type, cell: str) -> Any:
+def read_cell(of: type, cell: str) -> Any:
     """The value of a cell of a type; 2.0 is a whole number too, because spreadsheets and data frames write it so."""
     text = cell.strip().lower()
     if of is bool and text in _BOOLEANS:

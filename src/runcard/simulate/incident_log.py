@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from runcard.city.address import fault_of
 from runcard.city.areas import area_of_nodes
-from runcard.city.conditions import Condition, UnreadableError, not_among, plain, shown
+from runcard.city.conditions import MAX_COORDINATE, Condition, not_among, plain, shown
 from runcard.city.model import City
 from runcard.city.places import nearest_nodes
-from runcard.city.sheet import read_text
-from runcard.city.tables import CsvTable, parse_table
+from runcard.city.sheet import read_text, readable
+from runcard.city.tables import CsvTable, parse_table, read_cell
 from runcard.errors import InputError
 
 MAX_GAP_DAYS = 31.0
@@ -55,6 +55,13 @@ def _read_time(cell: str) -> datetime:
     return time
 
 
+def _read_coordinate(cell: str) -> float:
+    value: float = read_cell(float, cell)
+    if abs(value) > MAX_COORDINATE:
+        raise ValueError(f"from {-MAX_COORDINATE:g} to {MAX_COORDINATE:g}")
+    return value
+
+
 COORDINATES: Final = ("x_coord", "y_coord")
 MOST_METRES: Final = 1000.0
 """An incident further from every node of the roads is not of this city."""
@@ -62,21 +69,23 @@ MOST_METRES: Final = 1000.0
 
 def _table_of(header: list[str], city: City) -> CsvTable:
     """The table of a log, with coordinates in place of nodes if its header has them."""
-    where = COORDINATES if "node_id" not in header and {*header}.issuperset(COORDINATES) else ("node_id",)
-    columns: dict[str, Any] = {"time": _read_time} | dict.fromkeys(where, float if where is COORDINATES else str)
-    optional: dict[str, Any] = {"class": int} | ({"type": str} if city.types else {})  # else it is not used
-    conditions = {name: Condition("", of=of) for name, of in columns.items()}
-    return CsvTable(
-        "log", dict, conditions | {name: Condition("", of=of, default=None) for name, of in optional.items()}
+    by_place = "node_id" not in header and {*header}.issuperset(COORDINATES)
+    columns = {"time": Condition("", of=_read_time)}
+    columns |= (
+        dict.fromkeys(COORDINATES, Condition("", of=_read_coordinate))
+        if by_place
+        else {"node_id": Condition("", of=str)}
     )
+    columns["class"] = Condition("", of=int, default=None)
+    if city.types:  # else it is not used
+        columns["type"] = Condition("", of=str, default=None)
+    return CsvTable("log", dict, columns)
 
 
 def read_incident_log(path: Path, city: City) -> NDArray[np.void]:
     """The incidents of a log as records; raises an error that names the first row that is not sound."""
-    try:
+    with readable(path):
         read = parse_table(lambda header: _table_of(header, city), read_text(path))
-    except UnreadableError as error:
-        raise InputError(f"{path}: {error}") from error
     unread = {fault.index: fault.text for fault in reversed(read.faults)}
     if None in unread:
         raise InputError(f"{path.name}: {unread[None]}")

@@ -30,7 +30,6 @@ from runcard.city.conditions import (
     Chance,
     Condition,
     Flag,
-    UnreadableError,
     conditions_of,
     is_text,
     near,
@@ -42,7 +41,7 @@ from runcard.city.conditions import (
 from runcard.city.model import SETTING_CONDITIONS, City
 from runcard.city.periods import DAYS, HOURS_PER_DAY, HOURS_PER_WEEK
 from runcard.city.settings import by_section, flat, parse_toml
-from runcard.city.sheet import read_text
+from runcard.city.sheet import read_text, readable
 from runcard.errors import CityError, InputError
 
 TIME_MODELS: Final = ("exponential", "fixed", "gamma", "lognormal", "hyperexponential")
@@ -283,10 +282,8 @@ def _read_part(word: str) -> tuple[Path, dict[str, Any]]:
         raise InputError(
             f"expected a scenario, got {shown(word)}{near(word, built_in_names())}; there are {names}, or a file"
         )
-    try:
+    with readable(word):
         return path, parse_toml(read_text(path))
-    except UnreadableError as error:
-        raise InputError(f"{word}: {error}") from error
 
 
 def _rates(name: str, given: Mapping[str, Any]) -> tuple[float, ...]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.city.conditions import Condition, UnreadableError, near, plain, shown
+from runcard.city.conditions import Condition, near, plain, shown
 from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES
-from runcard.city.sheet import read_text
+from runcard.city.sheet import read_text, readable
 from runcard.errors import InputError
 
 MOST_SKIPPED: Final = 1_000_000
@@ -85,9 +85,8 @@ class Mapping:
 def read_import_mapping(path: Path) -> Mapping:
     """The mapping of a file; an InputError says what is wrong with it."""
     try:
-        document = tomllib.loads(read_text(path))
-    except UnreadableError as error:
-        raise InputError(f"{path}: {error}") from error
+        with readable(path):
+            document = tomllib.loads(read_text(path))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path}: expected a mapping file in TOML: {error}") from error
     return mapping_of(document, where=str(path))

@@ -6,8 +6,7 @@ spreadsheet does, so that rows above it count too.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import UnreadableError, is_text, near, plain, shown
-from runcard.city.sheet import UTF_8, Sheet, read_text
+from runcard.city.sheet import UTF_8, Sheet, read_text, readable
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -124,16 +123,9 @@ class CsvFile:
         except UnreadableError as error:
             more = " (name its encoding in the mapping file)" if "not UTF-8" in str(error) else ""
             raise InputError(f"{path}: {error}{more}") from error
-        with self._valid():
+        with readable(self.name):
             self._sheet = Sheet(text, separator=separator, skip_rows=skip_rows)
         self.header = self._sheet.header
-
-    @contextmanager
-    def _valid(self) -> Iterator[None]:
-        try:
-            yield
-        except UnreadableError as error:
-            raise InputError(f"{self.name}: {error}") from error
 
     def columns(self, wanted: Mapping[str, str], section: str = "") -> Columns:
         """The columns by what they are `wanted` for; `section` of the mapping file names them."""
@@ -141,7 +133,7 @@ class CsvFile:
         last = max(places)
         numbers: list[int] = []
         rows: list[list[str]] = []
-        with self._valid():
+        with readable(self.name):
             for number, cells in self._sheet.rows:
                 if len(cells) <= last:
                     cells += [""] * (last + 1 - len(cells))
