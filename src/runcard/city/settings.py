@@ -8,8 +8,7 @@ import json
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Container, Mapping
 from operator import attrgetter
 from typing import Any, Final
 
@@ -87,36 +86,30 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
 
 def format_settings(city: City) -> str:
     """The TOML text of a city's settings: the main ones, and others where they are not the default."""
-    stated = {}
+    texts: dict[str, str] = {}
     for key, condition in SETTING_CONDITIONS.items():
         section, value = key.rpartition(".")[0], attrgetter(key)(city)
-        shows = section in ("", "driving") or getattr(city, section) != SECTIONS[section]()
-        if shows and value is not None and not (condition.quiet and value == condition.default):
-            stated[key] = value
-    sections = by_section(stated)
-    top = sections.pop("")
-    if isinstance(top["busy_minutes"], Mapping):
-        sections["busy_minutes"] = top.pop("busy_minutes")
-    sections |= {f"turnout.{_key(kind)}": asdict(turnout) for kind, turnout in city.turnout_by_kind.items()}
-    lines = [f"schema = {SCHEMA}", *_lines("", top)]
-    for section, values in sections.items():
-        lines += ["", f"[{section}]", *_lines(section, values)]
+        stated = section in ("", "driving") or getattr(city, section) != SECTIONS[section]()
+        if stated and value is not None and not (condition.quiet and value == condition.default):
+            texts[key] = _written(condition.of, value)
+    sections = by_section(texts)
+    if isinstance(city.busy_minutes, Mapping):
+        del sections[""]["busy_minutes"]
+        sections["busy_minutes"] = {kind: _written(float, value) for kind, value in city.busy_minutes.items()}
+    for kind, turnout in city.turnout_by_kind.items():
+        sections[f"turnout.{_key(kind)}"] = {
+            key: _written(condition.of, getattr(turnout, key))
+            for key, condition in conditions_of(Turnout).items()
+            if getattr(turnout, key) is not None
+        }
+    lines = [f"schema = {SCHEMA}"]
+    for section, of_section in sections.items():
+        lines += ["", f"[{section}]"] if section else []
+        lines += [f"{_key(name)} = {text}" for name, text in of_section.items()]
     for period in city.periods if city.periods != (ALWAYS,) else ():
-        rates = period.rates
-        if isinstance(rates, Mapping):
-            written = ", ".join(f"{_key(name)} = {_written(float, rate)}" for name, rate in rates.items())
         lines += ["", "[[period]]", f"name = {_written(str, period.name)}"]
-        lines.append(f"hours = {_written(list, format_hours(period.hours))}")
-        lines.append(f"rates = {f'{{ {written} }}' if isinstance(rates, Mapping) else _written(float, rates)}")
+        lines += [f"hours = {_written(list, format_hours(period.hours))}", f"rates = {_written(float, period.rates)}"]
     return "\n".join(lines) + "\n"
-
-
-def _lines(section: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """The keys of a section as TOML text; those of busy_minutes are kinds."""
-    for name, value in values.items():
-        key = section if section == "busy_minutes" else f"{section.partition('.')[0]}.{name}".lstrip(".")
-        if value is not None:
-            yield f"{_key(name)} = {_written(SETTING_CONDITIONS[key].of, value)}"
 
 
 def _key(name: str) -> str:
@@ -125,6 +118,9 @@ def _key(name: str) -> str:
 
 
 def _written(of: type, value: Any) -> str:
-    """A value as TOML text."""
+    """A value as TOML text, or one for each name."""
+    if isinstance(value, Mapping):
+        pairs = [f"{_key(name)} = {_written(of, inner)}" for name, inner in value.items()]
+        return f"{{ {', '.join(pairs)} }}"
     # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
     return repr(of(value)) if of in (float, int) else json.dumps(value, ensure_ascii=False)

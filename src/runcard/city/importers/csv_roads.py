@@ -17,7 +17,7 @@ from runcard.city.conditions import shown
 from runcard.city.importers.mapping import Mapping, Section
 from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES, factor, first_word, speed_kph
 from runcard.city.importers.roads import ARC, Arcs, ReadRoads, arcs_of, coordinate_system, whole_roads
-from runcard.city.importers.rows import NO_VALUE, Columns, CsvFile, cleaned, refuse_if_most, to_ids
+from runcard.city.importers.rows import NO_VALUE, Columns, CsvFile, cleaned, refuse_if_most, to_ids, usual_columns
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -74,10 +74,8 @@ def read_gmns(folder: Path, *, crs: str | None = None) -> ReadRoads:
 
 def gmns_mapping(folder: Path, *, crs: str | None = None) -> Mapping:
     """The mapping of a GMNS folder: its columns by the specification, and its units by its configuration."""
-    header = CsvFile(folder / "link.csv").header
-    columns = {key: next((one for one in names if one in header), "") for key, names in _GMNS_LINKS.items()}
-    columns = {key: name for key, name in columns.items() if name or key in ("from", "to")}
-    columns = {key: name or _GMNS_LINKS[key][0] for key, name in columns.items()}
+    stated = usual_columns(CsvFile(folder / "link.csv").header, _GMNS_LINKS)
+    columns = {"from": "from_node_id", "to": "to_node_id"} | stated
     length_unit, speed_unit = _gmns_units(folder / "config.csv")
     settings: dict[str, Any] = {"file": "link.csv", "speed_unit": speed_unit, "minutes_unit": "minutes"}
     settings["length_unit"] = "m" if columns.get("length") == "length_m" else length_unit

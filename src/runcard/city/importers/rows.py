@@ -113,6 +113,13 @@ def cleaned(texts: Sequence[str]) -> tuple[list[str], int]:
     return result, len(faulty)
 
 
+def usual_columns(header: Sequence[str], usual: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The columns of a header by what they are for, where they have one of the usual names, in small letters."""
+    small = {name.lower(): name for name in reversed(header)}
+    named = {key: next((small[name] for name in names if name in small), "") for key, names in usual.items()}
+    return {key: name for key, name in named.items() if name}
+
+
 class CsvFile:
     """A CSV file: its header, and its columns, which can be read once."""
 
