@@ -35,9 +35,9 @@ class Sheet:
     Raises an UnreadableError where the text is not valid CSV.
     """
 
-    def __init__(self, text: str, *, separator: str = ",", skip_rows: int = 0) -> None:
+    def __init__(self, text: str, *, name: str = "", separator: str = ",", skip_rows: int = 0) -> None:
         self._reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        self.separator = separator
+        self.name, self.separator = name, separator
         self.rows = self._rows(skip_rows)
         """Each with its number, the first row of the text being 1."""
         self.header = [name.strip() for name in next(self.rows, (0, []))[1]]

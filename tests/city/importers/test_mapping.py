@@ -36,6 +36,7 @@ def test_columns_and_settings_are_told_apart() -> None:
         ({"links": {"directed": 1}}, "directed: expected true or false, got 1"),
         ({"nodes": {"skip_rows": -1}}, "skip_rows: expected a whole number from 0 to 1,000,000, got -1"),
         ({"nodes": {"separator": ";;"}}, "separator: expected one character"),
+        ({"nodes": {"separator": '"'}}, "separator: expected one character"),
         ({"nodes": {"crs": "utm"}}, "crs: expected one of lonlat, metres"),
         ({"nodes": {"id": 3}}, r"\[nodes\] id: expected the name of a column, got 3"),
         ({"nodes": "x"}, r"expected nodes to be a section, \[nodes\]"),

@@ -33,7 +33,9 @@ _READING: Final = {
         f"a whole number from 0 to {MOST_SKIPPED:,}", lambda value: type(value) is int and 0 <= value <= MOST_SKIPPED
     ),
     "encoding": _TEXT,
-    "separator": Condition("one character", lambda value: isinstance(value, str) and len(value) == 1),
+    "separator": Condition(
+        "one character", lambda value: isinstance(value, str) and len(value) == 1 and value not in '"\r\n'
+    ),
 }
 SECTIONS: Final[MappingType[str, MappingType[str, Condition]]] = {
     "nodes": dict.fromkeys(("id", "x", "y"), _COLUMN) | {"file": _TEXT, "crs": _CRS} | _READING,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,25 @@ class Columns:
         self.good = np.ones(len(self), np.bool_)
         """[row] Whether it can be used, as far as is known."""
 
+    @classmethod
+    def read(cls, sheet: Sheet, wanted: Mapping[str, str], section: str = "") -> "Columns":
+        """The columns of a sheet by what they are `wanted` for; `section` of the mapping file names them."""
+        places = _places(sheet, wanted, f" of [{section}]" if section else "")
+        last = max(places)
+        numbers: list[int] = []
+        rows: list[list[str]] = []
+        with readable(sheet.name):
+            for number, cells in sheet.rows:
+                if len(cells) <= last:
+                    cells += [""] * (last + 1 - len(cells))
+                row = [cells[place] for place in places]
+                if any(row):
+                    numbers.append(number)
+                    rows.append(row)
+        if not rows:
+            raise InputError(f"{sheet.name}: expected at least one row below the header, got none")
+        return cls(sheet.name, numbers, dict(zip(wanted, zip(*rows, strict=True), strict=True)))
+
     def __len__(self) -> int:
         return len(self.row_numbers)
 
@@ -78,6 +97,10 @@ class Columns:
         """Leave out a row."""
         self.good[row] = False
         self.rejected.append(RejectedRow(self.file, self.row_numbers[row], reason))
+
+    def refuse_if_most(self, what: str) -> None:
+        """Raise an InputError if most rows were left out (see `refuse_if_most`)."""
+        refuse_if_most(self.rejected, len(self), what)
 
 
 def to_numbers(cells: Sequence[str]) -> tuple[Floats, Flags]:
@@ -120,57 +143,34 @@ def usual_columns(header: Sequence[str], usual: Mapping[str, Sequence[str]]) -> 
     return {key: name for key, name in named.items() if name}
 
 
-class CsvFile:
-    """A CSV file: its header, and its columns, which can be read once."""
+def open_sheet(path: Path, *, encoding: str = UTF_8, **reading: Any) -> Sheet:
+    """A CSV file of which only the header is read yet."""
+    try:
+        text = read_text(path, encoding)
+    except UnreadableError as error:
+        more = " (name its encoding in the mapping file)" if "not UTF-8" in str(error) else ""
+        raise InputError(f"{path}: {error}{more}") from error
+    with readable(path.name):
+        return Sheet(text, name=path.name, **reading)
 
-    def __init__(self, path: Path, *, skip_rows: int = 0, encoding: str = UTF_8, separator: str = ",") -> None:
-        self.name = path.name
-        try:
-            text = read_text(path, encoding)
-        except UnreadableError as error:
-            more = " (name its encoding in the mapping file)" if "not UTF-8" in str(error) else ""
-            raise InputError(f"{path}: {error}{more}") from error
-        with readable(self.name):
-            self._sheet = Sheet(text, separator=separator, skip_rows=skip_rows)
-        self.header = self._sheet.header
 
-    def columns(self, wanted: Mapping[str, str], section: str = "") -> Columns:
-        """The columns by what they are `wanted` for; `section` of the mapping file names them."""
-        places = self._places(wanted, section)
-        last = max(places)
-        numbers: list[int] = []
-        rows: list[list[str]] = []
-        with readable(self.name):
-            for number, cells in self._sheet.rows:
-                if len(cells) <= last:
-                    cells += [""] * (last + 1 - len(cells))
-                row = [cells[place] for place in places]
-                if any(row):
-                    numbers.append(number)
-                    rows.append(row)
-        if not rows:
-            raise InputError(f"{self.name}: expected at least one row below the header, got none")
-        return Columns(self.name, numbers, dict(zip(wanted, zip(*rows, strict=True), strict=True)))
-
-    def _places(self, wanted: Mapping[str, str], section: str) -> list[int]:
-        """The position of each wanted column."""
-        header, where = self.header, f" of [{section}]" if section else ""
-        if not header:
-            raise InputError(f"{self.name}: expected a header row, got an empty one")
-        if other := self._sheet.other_separator:
-            raise InputError(
-                f"{self.name}: expected {shown(self._sheet.separator)} between the columns, got {other!r} "
-                "(separator in the mapping file)"
-            )
-        for key, name in wanted.items():
-            if name not in header:
-                listed = ", ".join(plain(column) for column in header[:MAX_LISTED] if column)
-                more = ", ..." if len(header) > MAX_LISTED else ""
-                missing = f"missing column {plain(name)}, the {key}{where}{near(name, header)}"
-                raise InputError(f"{self.name}: {missing}; its columns: {listed}{more}")
-            if repeated := self._sheet.repeated(name):
-                raise InputError(f"{self.name}: {repeated}")
-        return [header.index(name) for name in wanted.values()]
+def _places(sheet: Sheet, wanted: Mapping[str, str], where: str) -> list[int]:
+    """The position of each wanted column."""
+    header = sheet.header
+    if not header:
+        raise InputError(f"{sheet.name}: expected a header row, got an empty one")
+    if other := sheet.other_separator:
+        words = f"expected {shown(sheet.separator)} between the columns, got {other!r}"
+        raise InputError(f"{sheet.name}: {words} (separator in the mapping file)")
+    for key, name in wanted.items():
+        if name not in header:
+            listed = ", ".join(plain(column) for column in header[:MAX_LISTED] if column)
+            more = ", ..." if len(header) > MAX_LISTED else ""
+            missing = f"missing column {plain(name)}, the {key}{where}{near(name, header)}"
+            raise InputError(f"{sheet.name}: {missing}; its columns: {listed}{more}")
+        if repeated := sheet.repeated(name):
+            raise InputError(f"{sheet.name}: {repeated}")
+    return [header.index(name) for name in wanted.values()]
 
 
 def refuse_if_most(rejected: Sequence[RejectedRow], num_rows: int, what: str) -> None:

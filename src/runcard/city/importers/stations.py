@@ -16,16 +16,7 @@ from numpy.typing import NDArray
 from runcard.city.conditions import RESERVED_IDS, not_among, shown
 from runcard.city.importers.mapping import SECTIONS, Section
 from runcard.city.importers.roads import Roads
-from runcard.city.importers.rows import (
-    Columns,
-    CsvFile,
-    RejectedRow,
-    cleaned,
-    refuse_if_most,
-    to_ids,
-    to_numbers,
-    usual_columns,
-)
+from runcard.city.importers.rows import Columns, RejectedRow, cleaned, open_sheet, to_ids, to_numbers, usual_columns
 from runcard.city.model import Unit
 from runcard.city.places import LOST_METRES, exchanged_places, is_lonlat, nearest_nodes
 from runcard.errors import InputError
@@ -87,7 +78,7 @@ def read_stations(path: Path, section: Section | None, roads: Roads, all_roads: 
             also = f"also in row {table.row_numbers[before]}"
             table.leave_out(row, f"expected stations to be unique, got {shown(ids[row])}, {also}")
     trucks = _trucks(table)
-    refuse_if_most(table.rejected, len(table), "stations")
+    table.refuse_if_most("stations")
     _refuse_exchanged(table, x, y, roads)
     nodes, metres = nearest_nodes((roads.x, roads.y), x, y, lonlat=roads.lonlat)
     for row in np.flatnonzero(table.good & (metres > LOST_METRES)).tolist():
@@ -140,14 +131,14 @@ def read_roster(
         else:
             kind = kind.replace(",", " ").replace("/", "-").replace("\\", "-")[:60].strip()
             units[unit_id] = Unit(unit_id, home, kind)
-    refuse_if_most(table.rejected, len(table), "units")
+    table.refuse_if_most("units")
     return tuple(units.values()), tuple(table.rejected)
 
 
 def _table(path: Path, section: Section) -> Columns:
     """The columns of a section, with usual names for those that it does not name."""
-    file, stated = CsvFile(path, **section.reading), section.columns
-    usual = usual_columns(file.header, USUAL_NAMES[section.name])
+    sheet, stated = open_sheet(path, **section.reading), section.columns
+    usual = usual_columns(sheet.header, USUAL_NAMES[section.name])
     if _WHERE & stated.keys():
         usual = {key: name for key, name in usual.items() if key not in _WHERE}
     columns = {**usual, **stated}
@@ -155,7 +146,7 @@ def _table(path: Path, section: Section) -> Columns:
     lacking = [key for key in ("id", "kind") if key in SECTIONS[section.name] and key not in columns]
     lacking += [key for key in ("x", "y") if not where and key not in columns]
     if lacking:
-        listed = ", ".join(shown(name) for name in file.header if name)
+        listed = ", ".join(shown(name) for name in sheet.header if name)
         words = f"columns for {', '.join(lacking)}{'' if where else ' (or a node)'}"
         raise InputError(
             f"{path.name}: expected {words}; name them in [{section.name}] of a mapping file; its columns: {listed}"
@@ -164,7 +155,7 @@ def _table(path: Path, section: Section) -> Columns:
     columns = {key: columns[key] for key in SECTIONS[section.name] if key in wanted}
     if columns.get("name") == columns["id"]:
         del columns["name"]
-    return file.columns(columns, section.name)
+    return Columns.read(sheet, columns, section.name)
 
 
 def _ids(table: Columns) -> tuple[list[str], int]:
