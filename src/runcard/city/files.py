@@ -24,7 +24,7 @@ from runcard.city.conditions import UNREAD, Fault, UnreadableError
 from runcard.city.model import City, Derived, taken_as_sound
 from runcard.city.parts import OPTIONAL_ROWS
 from runcard.city.settings import format_settings, parse_settings
-from runcard.city.sheet import read_text
+from runcard.city.sheet import Sheet, read_text
 from runcard.city.tables import TABLES, ReadTable, format_table, parse_table, with_trucks
 from runcard.errors import CityError, InputError, RuncardError
 
@@ -97,7 +97,7 @@ def _city_of(where: str, texts: Mapping[str, str | UnreadableError]) -> City:
                 faults += [Fault("city", None, fault) for fault in wrong]
             else:
                 counted = name == "stations" and FILES["units"] not in texts
-                read[name] = parse_table(with_trucks(TABLES[name]) if counted else TABLES[name], text)
+                read[name] = parse_table(with_trucks(TABLES[name]) if counted else TABLES[name], Sheet(text))
                 fields[name] = read[name].rows
                 faults += read[name].faults
         except UnreadableError as error:

@@ -5,7 +5,7 @@ checks of `check.py` still find what else is wrong with that row.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Final
@@ -86,18 +86,13 @@ def with_trucks(stations: CsvTable) -> CsvTable:
     return replace(stations, columns={**stations.columns, "trucks": trucks})
 
 
-def parse_table(table: CsvTable | Callable[[list[str]], CsvTable], text: str) -> ReadTable:
-    """The rows of a CSV text and their faults; raises UnreadableError if it is no table at all.
-
-    Which table it is may depend on its header.
-    """
-    sheet = Sheet(text)
+def parse_table(table: CsvTable, sheet: Sheet) -> ReadTable:
+    """The rows of a sheet and their faults; raises UnreadableError if it is no table at all."""
     header = sheet.header
     if not header:
         raise UnreadableError("expected a header row, got an empty file")
     if sheet.other_separator:
         raise UnreadableError(f"expected commas between the columns, got {sheet.other_separator!r}")
-    table = table if isinstance(table, CsvTable) else table(header)
     faults = list(_header_faults(table, sheet))
     lacking = any(condition.needed for name, condition in table.columns.items() if name not in header)
     rows, numbers = [], []

@@ -28,7 +28,7 @@ from runcard.city.importers.stations import PlacedStations, read_roster, read_st
 from runcard.city.importers.summary import ImportSummary, StationMoved
 from runcard.city.model import City, DemandPoint, Link, Node, Standard, Station, Unit
 from runcard.city.places import FAR_METRES
-from runcard.city.sheet import read_text, readable
+from runcard.city.sheet import Sheet, read_text, readable
 from runcard.city.tables import TABLES, parse_table
 from runcard.errors import CityError, InputError
 
@@ -158,7 +158,7 @@ def _standards(path: Path | None, units: Sequence[Unit], options: ImportOptions)
 def read_standards(path: Path) -> tuple[Standard, ...]:
     """The standards of a file in the form of incident_type.csv."""
     with readable(path):
-        found = parse_table(TABLES["standards"], read_text(path))
+        found = parse_table(TABLES["standards"], Sheet(read_text(path)))
     faults = [*found.faults, *standard_faults(found.rows, lambda _, index: f"row {found.row_numbers[index or 0]}")]
     if faults or not found.rows:
         texts = [one.text if one.index is None else f"row {found.row_numbers[one.index]}: {one.text}" for one in faults]
