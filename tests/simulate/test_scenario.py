@@ -187,6 +187,12 @@ FAULTS = {
     "dispatch.redirect = true": (
         'expected busy.kind = "parts" with dispatch.redirect: without it nobody drives home; combine it with'
     ),
+    "call.minutes = -1\ndispatch.turn_back = 2": (
+        "expected dispatch.turn_back from 0 to 1, got 2.0; expected call.minutes >= 0, got -1.0"
+    ),
+    "busy.cv = 0.5\nout_of_service.repair_hours = 2": (
+        "expected no busy.cv for exponential, got 0.5; expected out_of_service.breakdowns_per_year > 0 with"
+    ),
     "busy.cv = 'x'\ncal.minutes = 1\ntitel = 'y'": (
         "expected busy.cv to be a number, got 'x'; unknown key cal.minutes (did you mean call.minutes?); "
         "unknown key titel (did you mean title?)"

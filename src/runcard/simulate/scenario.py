@@ -122,8 +122,8 @@ class Scenario:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a city."""
-        for fault in _scenario_faults(self):
-            raise InputError(f"scenario {self.name}: {fault}")
+        if faults := list(_value_faults(self)) or list(_scenario_faults(self)):
+            raise InputError(f"scenario {self.name}: {'; '.join(faults)}")
 
     @property
     def drives_home(self) -> bool:
@@ -187,12 +187,16 @@ KEYS: Final[Mapping[str, Condition]] = {
 """Every key of a scenario, and what must hold for its value."""
 
 
-def _scenario_faults(scenario: Scenario) -> Iterator[str]:
-    """What is wrong with a scenario in any city."""
-    busy = scenario.busy
-    values = {f"busy.{field}": getattr(busy, field) for field in conditions_of(Busy)}
+def _value_faults(scenario: Scenario) -> Iterator[str]:
+    """What is wrong with the values of a scenario, each on its own."""
+    values = {f"busy.{field}": getattr(scenario.busy, field) for field in conditions_of(Busy)}
     values |= {key: getattr(scenario, field) for key, field in _FIELDS.items()}
     yield from filter(None, (KEYS[key].fault(key, value) for key, value in values.items()))
+
+
+def _scenario_faults(scenario: Scenario) -> Iterator[str]:
+    """What is wrong with a scenario of sound values in any city: what does not go together."""
+    busy = scenario.busy
     yield from _law_faults("busy.", busy.model, busy.cv)
     if busy.by_type and busy.mean_minutes is not None:
         yield "expected busy.by_type or busy.mean_minutes, which is one mean for every type, got both"
