@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from runcard.city.conditions import UnreadableError, near, plain, shown
+from runcard.city.csv_text import read_text
 from runcard.city.settings import parse_toml
-from runcard.city.sheet import read_text
 from runcard.errors import InputError
 
 _FOLDER: Final = files("runcard.calibrate") / "mappings"

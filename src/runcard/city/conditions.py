@@ -146,7 +146,7 @@ def typed(value: Any, of: type) -> Any:
         return inf
 
 
-def read_keys(
+def stated_values(
     given: Mapping[str, Any], known: Mapping[str, Condition], where: str = "", *, others: Iterable[str] = ()
 ) -> tuple[dict[str, Any], list[str]]:
     """The values of the keys that are known, UNREAD where one is of another type, and what is wrong.

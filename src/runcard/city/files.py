@@ -21,21 +21,21 @@ from typing import Any, Final
 
 from runcard.city.check import find_faults
 from runcard.city.conditions import UNREAD, Fault, UnreadableError
+from runcard.city.csv_text import CsvText, read_text
 from runcard.city.model import City, Derived, taken_as_sound
 from runcard.city.parts import OPTIONAL_ROWS
 from runcard.city.settings import format_settings, parse_settings
-from runcard.city.sheet import Sheet, read_text
 from runcard.city.tables import TABLES, ReadTable, format_table, parse_table, with_trucks
 from runcard.errors import CityError, InputError, RuncardError
 
 SETTINGS_FILE: Final = "city.toml"
-FILES: Final = {
+CITY_FILES: Final = {
     "nodes": "node.csv", "links": "link.csv", "stations": "station.csv", "demand": "demand.csv", "units": "unit.csv",
     "standards": "incident_type.csv", "city": SETTINGS_FILE,
 }  # fmt: skip
 """By table, or `city` for the settings, in the order in which a write replaces them."""
-FILE_NAMES: Final = tuple(FILES.values())
-OPTIONAL_FILES: Final = tuple(FILES[table] for table in OPTIONAL_ROWS)
+FILE_NAMES: Final = tuple(CITY_FILES.values())
+OPTIONAL_FILES: Final = tuple(CITY_FILES[table] for table in OPTIONAL_ROWS)
 
 DRAFT: Final = ".runcard-draft"
 REPLACED: Final = "replaced.toml"
@@ -83,11 +83,11 @@ def _city_of(where: str, texts: Mapping[str, str | UnreadableError]) -> City:
     faults: list[Fault] = []
 
     def place(table: str, index: int | None) -> str:
-        return FILES[table] if index is None else f"{FILES[table]} row {read[table].row_numbers[index]}"
+        return CITY_FILES[table] if index is None else f"{CITY_FILES[table]} row {read[table].row_numbers[index]}"
 
     for name in _ORDER:
-        text = texts.get(FILES[name], UnreadableError("the file is missing"))
-        if name in OPTIONAL_ROWS and FILES[name] not in texts:
+        text = texts.get(CITY_FILES[name], UnreadableError("the file is missing"))
+        if name in OPTIONAL_ROWS and CITY_FILES[name] not in texts:
             continue
         try:
             if isinstance(text, UnreadableError):
@@ -96,8 +96,8 @@ def _city_of(where: str, texts: Mapping[str, str | UnreadableError]) -> City:
                 fields, wrong = parse_settings(text)
                 faults += [Fault("city", None, fault) for fault in wrong]
             else:
-                counted = name == "stations" and FILES["units"] not in texts
-                read[name] = parse_table(with_trucks(TABLES[name]) if counted else TABLES[name], Sheet(text))
+                counted = name == "stations" and CITY_FILES["units"] not in texts
+                read[name] = parse_table(with_trucks(TABLES[name]) if counted else TABLES[name], CsvText(text))
                 fields[name] = read[name].rows
                 faults += read[name].faults
         except UnreadableError as error:
@@ -118,7 +118,7 @@ def city_texts(city: City) -> dict[str, str]:
     rows = {name: of_table for name, of_table in rows.items() if not isinstance(of_table, Derived)}
     if "units" in rows:  # the roster says how many trucks a station has
         rows["stations"] = tuple(replace(station, trucks=0) for station in city.stations)
-    texts = {FILES[name]: format_table(TABLES[name], of_table) for name, of_table in rows.items()}
+    texts = {CITY_FILES[name]: format_table(TABLES[name], of_table) for name, of_table in rows.items()}
     return texts | {SETTINGS_FILE: format_settings(city)}
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from runcard.city.conditions import MAX_NAMED, UNREAD, Condition, is_text, near, plain, read_keys, shown
+from runcard.city.conditions import MAX_NAMED, UNREAD, Condition, is_text, near, plain, shown, stated_values
 from runcard.errors import InputError
 
 HOURS_PER_DAY: Final = 24
@@ -153,7 +153,7 @@ def read_periods(given: Any) -> tuple[tuple[Period, ...] | None, list[str]]:
     found: list[Period] = []
     faults: list[str] = []
     for number, entry in enumerate(given, start=1):
-        own = read_keys(entry, PERIOD_KEYS)[1]
+        own = stated_values(entry, PERIOD_KEYS)[1]
         hours: list[int] = []
         listed = entry.get("hours", [])
         words = [listed] if isinstance(listed, str) else listed

@@ -12,7 +12,7 @@ from collections.abc import Container, Mapping
 from operator import attrgetter
 from typing import Any, Final
 
-from runcard.city.conditions import Condition, UnreadableError, conditions_of, plain, read_keys, shown
+from runcard.city.conditions import Condition, UnreadableError, conditions_of, plain, shown, stated_values
 from runcard.city.model import SETTING_CONDITIONS, City
 from runcard.city.parts import SECTIONS, Turnout
 from runcard.city.periods import ALWAYS, format_hours, read_periods
@@ -63,7 +63,7 @@ def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
     faults: list[str] = []
 
     def read(given: Mapping[str, Any], known: Mapping[str, Condition], where: str, *others: str) -> dict[str, Any]:
-        values, wrong = read_keys(given, known, where, others=others)
+        values, wrong = stated_values(given, known, where, others=others)
         faults.extend(wrong)
         return values
 

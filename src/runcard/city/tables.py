@@ -11,8 +11,8 @@ from difflib import SequenceMatcher
 from typing import Any, Final
 
 from runcard.city.conditions import UNREAD, Condition, Fault, UnreadableError, near, plain, shown
+from runcard.city.csv_text import CsvText
 from runcard.city.parts import COLUMN_CONDITIONS, ROWS
-from runcard.city.sheet import Sheet
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS: Final = {"0": False, "1": True, "false": False, "true": True}
@@ -86,17 +86,17 @@ def with_trucks(stations: CsvTable) -> CsvTable:
     return replace(stations, columns={**stations.columns, "trucks": trucks})
 
 
-def parse_table(table: CsvTable, sheet: Sheet) -> ReadTable:
-    """The rows of a sheet and their faults; raises UnreadableError if it is no table at all."""
-    header = sheet.header
+def parse_table(table: CsvTable, text: CsvText) -> ReadTable:
+    """The rows of a text and their faults; raises UnreadableError if it is no table at all."""
+    header = text.header
     if not header:
         raise UnreadableError("expected a header row, got an empty file")
-    if sheet.other_separator:
-        raise UnreadableError(f"expected commas between the columns, got {sheet.other_separator!r}")
-    faults = list(_header_faults(table, sheet))
+    if text.other_separator:
+        raise UnreadableError(f"expected commas between the columns, got {text.other_separator!r}")
+    faults = list(_header_faults(table, text))
     lacking = any(condition.needed for name, condition in table.columns.items() if name not in header)
     rows, numbers = [], []
-    for index, (number, cells) in enumerate(sheet.rows):
+    for index, (number, cells) in enumerate(text.rows):
         numbers.append(number)
         if len(cells) != len(header):
             if lacking:
@@ -108,16 +108,16 @@ def parse_table(table: CsvTable, sheet: Sheet) -> ReadTable:
     return ReadTable(tuple(rows), tuple(numbers), tuple(faults))
 
 
-def _header_faults(table: CsvTable, sheet: Sheet) -> Iterator[Fault]:
-    unknown = [name for name in sheet.header if name not in table.columns]
-    for name in filter(None, dict.fromkeys(sheet.header)):
-        if repeated := sheet.repeated(name):
+def _header_faults(table: CsvTable, text: CsvText) -> Iterator[Fault]:
+    unknown = [name for name in text.header if name not in table.columns]
+    for name in filter(None, dict.fromkeys(text.header)):
+        if repeated := text.repeated(name):
             yield Fault(table.name, None, repeated)
     for column, condition in table.columns.items():
-        if column not in sheet.header and condition.needed:
+        if column not in text.header and condition.needed:
             yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
     for column, condition in table.columns.items():
-        for name in unknown if column not in (*sheet.header, _MISSED) and not condition.needed else ():
+        for name in unknown if column not in (*text.header, _MISSED) and not condition.needed else ():
             if _is_misspelt(name, column):
                 yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column}?)")
 

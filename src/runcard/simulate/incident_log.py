@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from runcard.city.address import fault_of
 from runcard.city.areas import area_of_nodes
 from runcard.city.conditions import MAX_COORDINATE, Condition, UnreadableError, not_among, plain, shown
+from runcard.city.csv_text import CsvText, read_text, readable
 from runcard.city.model import City
 from runcard.city.places import nearest_nodes
-from runcard.city.sheet import Sheet, read_text, readable
 from runcard.city.tables import CsvTable, parse_table, read_cell
 from runcard.errors import InputError
 
@@ -70,8 +70,8 @@ MOST_METRES: Final = 1000.0
 def read_incident_log(path: Path, city: City) -> NDArray[np.void]:
     """The incidents of a log as records; raises an error that names the first row that is not sound."""
     with readable(path):
-        sheet = Sheet(read_text(path))
-        read = parse_table(_table_of(sheet.header, city), sheet)
+        text = CsvText(read_text(path))
+        read = parse_table(_table_of(text.header, city), text)
     unread = {fault.index: fault.text for fault in reversed(read.faults)}
     if None in unread or not read.rows:
         raise InputError(f"{path.name}: {unread.get(None, 'expected at least one incident, got none')}")

@@ -35,13 +35,13 @@ from runcard.city.conditions import (
     near,
     one_of,
     plain,
-    read_keys,
     shown,
+    stated_values,
 )
+from runcard.city.csv_text import read_text, readable
 from runcard.city.model import SETTING_CONDITIONS, City
 from runcard.city.periods import DAYS, HOURS_PER_DAY, HOURS_PER_WEEK
 from runcard.city.settings import by_section, flat, parse_toml
-from runcard.city.sheet import read_text, readable
 from runcard.errors import CityError, InputError
 
 TIME_MODELS: Final = ("exponential", "fixed", "gamma", "lognormal", "hyperexponential")
@@ -248,7 +248,7 @@ def read_scenario(words: str) -> Scenario:
     titles = []
     for word in (part.strip() for part in words.split("+")):
         path, document = _read_part(word)
-        stated, faults = read_keys(flat(document, document), KEYS)
+        stated, faults = stated_values(flat(document, document), KEYS)
         faults += filter(None, [_TITLE.fault("title", stated.get("title", ""))])
         if faults:
             raise InputError(f"{word}: {'; '.join(faults)}")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from runcard.city.areas import Areas, drive_minutes, spread_areas, street_graph
 from runcard.city.check import standard_faults
+from runcard.city.csv_text import CsvText, read_text, readable
 from runcard.city.importers.contract import Contraction, contract_chains
 from runcard.city.importers.csv_roads import read_csv_roads, read_gmns
 from runcard.city.importers.mapping import Mapping
@@ -28,7 +29,6 @@ from runcard.city.importers.stations import PlacedStations, read_roster, read_st
 from runcard.city.importers.summary import ImportSummary, StationMoved
 from runcard.city.model import City, DemandPoint, Link, Node, Standard, Station, Unit
 from runcard.city.places import FAR_METRES
-from runcard.city.sheet import Sheet, read_text, readable
 from runcard.city.tables import TABLES, parse_table
 from runcard.errors import CityError, InputError
 
@@ -158,7 +158,7 @@ def _standards(path: Path | None, units: Sequence[Unit], options: ImportOptions)
 def read_standards(path: Path) -> tuple[Standard, ...]:
     """The standards of a file in the form of incident_type.csv."""
     with readable(path):
-        found = parse_table(TABLES["standards"], Sheet(read_text(path)))
+        found = parse_table(TABLES["standards"], CsvText(read_text(path)))
     faults = [*found.faults, *standard_faults(found.rows, lambda _, index: f"row {found.row_numbers[index or 0]}")]
     if faults or not found.rows:
         texts = [one.text if one.index is None else f"row {found.row_numbers[one.index]}: {one.text}" for one in faults]

@@ -17,7 +17,7 @@ from runcard.city.conditions import shown
 from runcard.city.importers.mapping import Mapping, Section
 from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES, factor, first_word, speed_kph
 from runcard.city.importers.roads import ARC, Arcs, ReadRoads, arcs_of, coordinate_system, whole_roads
-from runcard.city.importers.rows import NO_VALUE, Columns, cleaned, open_sheet, to_ids, usual_columns
+from runcard.city.importers.rows import NO_VALUE, Columns, cleaned, open_csv, to_ids, usual_columns
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -50,10 +50,10 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
     links.need("file", "from", "to")
     if not {"speed", "minutes", "road_class"} & links.columns.keys():
         raise InputError("mapping file: expected speed, minutes or road_class in [links], got none of them")
-    node_table = Columns.read(open_sheet(folder / nodes.settings["file"], **nodes.reading), nodes.columns, "nodes")
+    node_table = Columns.read(open_csv(folder / nodes.settings["file"], **nodes.reading), nodes.columns, "nodes")
     ids, x, y = _nodes(node_table)
     lonlat = coordinate_system(x, y, nodes.settings.get("crs"), node_table.file)
-    link_table = Columns.read(open_sheet(folder / links.settings["file"], **links.reading), links.columns, "links")
+    link_table = Columns.read(open_csv(folder / links.settings["file"], **links.reading), links.columns, "links")
     arcs = _arcs(link_table, links, {node_id: place for place, node_id in enumerate(ids)})
     roads, minutes_from, computed = whole_roads(ids, x, y, arcs, lonlat=lonlat)
     return ReadRoads(
@@ -74,7 +74,7 @@ def read_gmns(folder: Path, *, crs: str | None = None) -> ReadRoads:
 
 def gmns_mapping(folder: Path, *, crs: str | None = None) -> Mapping:
     """The mapping of a GMNS folder: its columns by the specification, and its units by its configuration."""
-    stated = usual_columns(open_sheet(folder / "link.csv").header, _GMNS_LINKS)
+    stated = usual_columns(open_csv(folder / "link.csv").header, _GMNS_LINKS)
     columns = {"from": "from_node_id", "to": "to_node_id"} | stated
     length_unit, speed_unit = _gmns_units(folder / "config.csv")
     settings: dict[str, Any] = {"file": "link.csv", "speed_unit": speed_unit, "minutes_unit": "minutes"}
@@ -90,13 +90,13 @@ def gmns_mapping(folder: Path, *, crs: str | None = None) -> Mapping:
 
 def _gmns_units(path: Path) -> tuple[str, str]:
     """The units of link lengths and of speeds."""
-    if not path.exists():
-        return "km", "km/h"
-    sheet = open_sheet(path)
-    stated: dict[str, str] = {name: name for name in ("long_length", "speed") if name in sheet.header}
-    table = Columns.read(sheet, stated or {"": sheet.header[0]})
-    found = {key: cells[0].strip() for key, cells in table.cells.items()}
-    return found.get("long_length") or "km", found.get("speed") or "km/h"
+    units: dict[str, str] = {}
+    if path.exists():
+        text = open_csv(path)
+        stated: dict[str, str] = {name: name for name in ("long_length", "speed") if name in text.header}
+        if stated:
+            units = {name: cells[0].strip() for name, cells in Columns.read(text, stated).cells.items()}
+    return units.get("long_length") or "km", units.get("speed") or "km/h"
 
 
 def _nodes(table: Columns) -> tuple[list[str], Floats, Floats]:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from runcard.city.conditions import Condition, near, plain, shown
+from runcard.city.csv_text import read_text, readable
 from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES
-from runcard.city.sheet import read_text, readable
 from runcard.errors import InputError
 
 MOST_SKIPPED: Final = 1_000_000

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import UnreadableError, is_text, near, plain, shown
-from runcard.city.sheet import UTF_8, Sheet, read_text, readable
+from runcard.city.csv_text import UTF_8, CsvText, read_text, readable
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -50,14 +50,14 @@ class Columns:
         """[row] Whether it can be used, as far as is known."""
 
     @classmethod
-    def read(cls, sheet: Sheet, wanted: Mapping[str, str], section: str = "") -> "Columns":
-        """The columns of a sheet by what they are `wanted` for; `section` of the mapping file names them."""
-        places = _places(sheet, wanted, f" of [{section}]" if section else "")
+    def read(cls, text: CsvText, wanted: Mapping[str, str], section: str = "") -> "Columns":
+        """The columns of a text by what they are `wanted` for; `section` of the mapping file names them."""
+        places = _places(text, wanted, f" of [{section}]" if section else "")
         last = max(places)
         numbers: list[int] = []
         rows: list[list[str]] = []
-        with readable(sheet.name):
-            for number, cells in sheet.rows:
+        with readable(text.name):
+            for number, cells in text.rows:
                 if len(cells) <= last:
                     cells += [""] * (last + 1 - len(cells))
                 row = [cells[place] for place in places]
@@ -65,8 +65,8 @@ class Columns:
                     numbers.append(number)
                     rows.append(row)
         if not rows:
-            raise InputError(f"{sheet.name}: expected at least one row below the header, got none")
-        return cls(sheet.name, numbers, dict(zip(wanted, zip(*rows, strict=True), strict=True)))
+            raise InputError(f"{text.name}: expected at least one row below the header, got none")
+        return cls(text.name, numbers, dict(zip(wanted, zip(*rows, strict=True), strict=True)))
 
     def __len__(self) -> int:
         return len(self.row_numbers)
@@ -143,7 +143,7 @@ def usual_columns(header: Sequence[str], usual: Mapping[str, Sequence[str]]) -> 
     return {key: name for key, name in named.items() if name}
 
 
-def open_sheet(path: Path, *, encoding: str = UTF_8, **reading: Any) -> Sheet:
+def open_csv(path: Path, *, encoding: str = UTF_8, **reading: Any) -> CsvText:
     """A CSV file of which only the header is read yet."""
     try:
         text = read_text(path, encoding)
@@ -151,25 +151,25 @@ def open_sheet(path: Path, *, encoding: str = UTF_8, **reading: Any) -> Sheet:
         more = " (name its encoding in the mapping file)" if "not UTF-8" in str(error) else ""
         raise InputError(f"{path}: {error}{more}") from error
     with readable(path.name):
-        return Sheet(text, name=path.name, **reading)
+        return CsvText(text, name=path.name, **reading)
 
 
-def _places(sheet: Sheet, wanted: Mapping[str, str], where: str) -> list[int]:
+def _places(text: CsvText, wanted: Mapping[str, str], where: str) -> list[int]:
     """The position of each wanted column."""
-    header = sheet.header
+    header = text.header
     if not header:
-        raise InputError(f"{sheet.name}: expected a header row, got an empty one")
-    if other := sheet.other_separator:
-        words = f"expected {shown(sheet.separator)} between the columns, got {other!r}"
-        raise InputError(f"{sheet.name}: {words} (separator in the mapping file)")
+        raise InputError(f"{text.name}: expected a header row, got an empty one")
+    if other := text.other_separator:
+        words = f"expected {shown(text.separator)} between the columns, got {other!r}"
+        raise InputError(f"{text.name}: {words} (separator in the mapping file)")
     for key, name in wanted.items():
         if name not in header:
             listed = ", ".join(plain(column) for column in header[:MAX_LISTED] if column)
             more = ", ..." if len(header) > MAX_LISTED else ""
             missing = f"missing column {plain(name)}, the {key}{where}{near(name, header)}"
-            raise InputError(f"{sheet.name}: {missing}; its columns: {listed}{more}")
-        if repeated := sheet.repeated(name):
-            raise InputError(f"{sheet.name}: {repeated}")
+            raise InputError(f"{text.name}: {missing}; its columns: {listed}{more}")
+        if repeated := text.repeated(name):
+            raise InputError(f"{text.name}: {repeated}")
     return [header.index(name) for name in wanted.values()]
 
 

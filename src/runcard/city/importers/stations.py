@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from runcard.city.conditions import RESERVED_IDS, not_among, shown
 from runcard.city.importers.mapping import SECTIONS, Section
 from runcard.city.importers.roads import Roads
-from runcard.city.importers.rows import Columns, RejectedRow, cleaned, open_sheet, to_ids, to_numbers, usual_columns
+from runcard.city.importers.rows import Columns, RejectedRow, cleaned, open_csv, to_ids, to_numbers, usual_columns
 from runcard.city.model import Unit
 from runcard.city.places import LOST_METRES, exchanged_places, is_lonlat, nearest_nodes
 from runcard.errors import InputError
@@ -137,8 +137,8 @@ def read_roster(
 
 def _table(path: Path, section: Section) -> Columns:
     """The columns of a section, with usual names for those that it does not name."""
-    sheet, stated = open_sheet(path, **section.reading), section.columns
-    usual = usual_columns(sheet.header, USUAL_NAMES[section.name])
+    text, stated = open_csv(path, **section.reading), section.columns
+    usual = usual_columns(text.header, USUAL_NAMES[section.name])
     if _WHERE & stated.keys():
         usual = {key: name for key, name in usual.items() if key not in _WHERE}
     columns = {**usual, **stated}
@@ -146,7 +146,7 @@ def _table(path: Path, section: Section) -> Columns:
     lacking = [key for key in ("id", "kind") if key in SECTIONS[section.name] and key not in columns]
     lacking += [key for key in ("x", "y") if not where and key not in columns]
     if lacking:
-        listed = ", ".join(shown(name) for name in sheet.header if name)
+        listed = ", ".join(shown(name) for name in text.header if name)
         words = f"columns for {', '.join(lacking)}{'' if where else ' (or a node)'}"
         raise InputError(
             f"{path.name}: expected {words}; name them in [{section.name}] of a mapping file; its columns: {listed}"
@@ -155,7 +155,7 @@ def _table(path: Path, section: Section) -> Columns:
     columns = {key: columns[key] for key in SECTIONS[section.name] if key in wanted}
     if columns.get("name") == columns["id"]:
         del columns["name"]
-    return Columns.read(sheet, columns, section.name)
+    return Columns.read(text, columns, section.name)
 
 
 def _ids(table: Columns) -> tuple[list[str], int]:

@@ -29,7 +29,7 @@ def readable(where: object) -> Iterator[None]:
         raise InputError(f"{where}: {error}") from error
 
 
-class Sheet:
+class CsvText:
     """A CSV text: its header, and the rows below it that are not blank, which can be gone through once.
 
     Raises an UnreadableError where the text is not valid CSV.

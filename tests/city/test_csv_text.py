@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from runcard.city.conditions import UnreadableError
-from runcard.city.sheet import Sheet, read_text
+from runcard.city.csv_text import CsvText, read_text
 
 
 def test_rows_have_the_numbers_that_a_spreadsheet_shows() -> None:
     """Blank rows and what stands above the header count, and a cell of several lines is one row."""
-    sheet = Sheet('a title\n\n a ,b\n, \n"1\n2",\n\n3,4\n', skip_rows=1)
-    assert sheet.header == ["a", "b"]
-    assert list(sheet.rows) == [(5, ["1\n2", ""]), (7, ["3", "4"])]
-    assert Sheet(" , \n\n").header == []
+    text = CsvText('a title\n\n a ,b\n, \n"1\n2",\n\n3,4\n', skip_rows=1)
+    assert text.header == ["a", "b"]
+    assert list(text.rows) == [(5, ["1\n2", ""]), (7, ["3", "4"])]
+    assert CsvText(" , \n\n").header == []
 
 
 def test_a_quote_that_is_never_closed_is_named_by_its_row() -> None:
     """Not by the end of the text, where the reader notices it."""
     with pytest.raises(UnreadableError, match="row 3 is not valid CSV: a quote is opened there and never closed"):
-        list(Sheet('a,b\n1,2\n3,"4\n5,6\n7,8\n').rows)
+        list(CsvText('a,b\n1,2\n3,"4\n5,6\n7,8\n').rows)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_quote_that_is_never_closed_is_named_by_its_row() -> None:
 )
 def test_another_separator_is_noticed(header: str, separator: str, other: str) -> None:
     """Where a header is a single name with one in it."""
-    assert Sheet(header, separator=separator).other_separator == other
+    assert CsvText(header, separator=separator).other_separator == other
 
 
 def test_a_file_that_is_no_text_is_a_sentence(tmp_path: Path) -> None:
