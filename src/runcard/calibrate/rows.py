@@ -109,7 +109,7 @@ def _read_file(table: "_Table", number: int, source: Source, mapping: LogMapping
     """Put the rows of a file into the table, as they are if each has its line, or by way of a tidy copy."""
     import duckdb
 
-    with source.path.open(newline="", encoding=mapping.encoding) as file, TemporaryDirectory() as folder:
+    with source.path.open(newline="", encoding=mapping.encoding) as file:
         reader = csv.reader(file, delimiter=mapping.separator)
         header = _header(source, reader)
         places = {key: header.index(name) for key, name in source.columns.items()}
@@ -123,13 +123,16 @@ def _read_file(table: "_Table", number: int, source: Source, mapping: LogMapping
         file.seek(0)
         reader = csv.reader(file, delimiter=mapping.separator)
         next(reader)
-        tidy = Path(folder) / "rows.csv"
-        with tidy.open("w", newline="", encoding="utf-8", errors="replace") as copy:
-            writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
-            for line, cells in _cells(reader, len(header), rejected, source.prefix):
-                writer.writerow([line, *(cells[place] for place in places.values())])
-        places = {key: place for place, key in enumerate(places, start=1)}
-        table.read(number, tidy, len(places) + 1, places, "cell0", "new_line = '\\n', parallel = false")
+        with TemporaryDirectory() as folder:
+            tidy = Path(folder) / "rows.csv"
+            with tidy.open("w", newline="", encoding="utf-8", errors="replace") as copy:
+                writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
+                rows = _cells(reader, len(header), rejected, source.prefix)
+                writer.writerows([line, *map(cells.__getitem__, places.values())] for line, cells in rows)
+            places = {key: place for place, key in enumerate(places, start=1)}
+            longest = 4 * csv.field_size_limit() * (len(places) + 1)
+            options = f"new_line = '\\n', parallel = false, max_line_size = {longest}"
+            table.read(number, tidy, len(places) + 1, places, "cell0", options)
 
 
 def _header(source: Source, reader: Any) -> list[str]:
