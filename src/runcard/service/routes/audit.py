@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from runcard.service.audit.drift import DriftDocument, find_drift
-from runcard.service.audit.export import write_csv, write_parquet
+from runcard.service.audit.export import write_csv, write_table
 from runcard.service.audit.outcomes import limit_of
 from runcard.service.parts import Parts, parts_of
 from runcard.service.problems import ProblemError, refusals
@@ -121,4 +121,4 @@ def table(request: Request, since: Since = None, until: Until = None) -> Respons
 )  # fmt: skip
 def parquet(request: Request, since: Since = None, until: Until = None) -> Response:
     """The same table as a Parquet file."""
-    return _sent(parts_of(request), write_parquet, "decisions.parquet", PARQUET, since, until)
+    return _sent(parts_of(request), write_table, "decisions.parquet", PARQUET, since, until)
