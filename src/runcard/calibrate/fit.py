@@ -9,7 +9,6 @@ way home, driving is fitted again until they stay. A unit that was placed by its
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from math import nan
 from typing import Any, Final
 
@@ -78,7 +77,7 @@ TOGETHER_SECONDS: Final = 120.0
 COARSE_MINUTES: Final = 1.0
 """With a clock of larger steps units that drive together seem to be delayed together."""
 MOST_TOGETHER: Final = 12
-"""Of a large fire the first dozen are enough."""
+"""Of a large fire each unit has pairs with the next eleven at most."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -375,16 +374,10 @@ def _means_in(city: City, data: DrivingData, numbers: list[Fitted]) -> Floats:
 
 def pairs_together(log: Log, drives: Drives, used: NDArray[np.bool_]) -> Ints:
     """[pair, 2] drives of two units to one incident that left at about the same time."""
-    incident = log.responses["incident"][drives.response]
-    leave = log.responses["en_route"][drives.response]
     places = np.flatnonzero(used)
-    order = places[np.argsort(incident[places], kind="stable")]
-    found: list[tuple[int, int]] = []
-    for own in np.split(order, np.flatnonzero(np.diff(incident[order])) + 1):
-        if len(own) > 1:
-            listed = own[:MOST_TOGETHER].tolist()
-            found += [(a, b) for a, b in combinations(listed, 2) if abs(leave[a] - leave[b]) <= TOGETHER_SECONDS]
-    return np.array(found, np.int64).reshape(-1, 2)
+    response = drives.response[places]
+    leave = log.responses["en_route"][response]
+    return places[pairs_at_once(log.responses["incident"][response], np.zeros_like(places), leave)]
 
 
 def _fit_shared(
@@ -490,7 +483,7 @@ def _fit_turnouts(
         own = np.flatnonzero((rows["kind"] == number) & np.isfinite(steps) & ~away)
         if len(own) >= LEAST_TIMES:
             times, sent, incident = steps[own].astype(np.int64), rows["dispatched"][own], rows["incident"][own]
-            pairs = pairs_of_a_station(incident, station[own], sent)
+            pairs = pairs_at_once(incident, station[own], sent)
             at_once = sent[pairs[:, 0]] == sent[pairs[:, 1]]
             fit = fit_turnout(times, step_minutes, incident)
             without = None if data.strays is None else without_strays(fit, times, step_minutes, home[own])
@@ -500,15 +493,15 @@ def _fit_turnouts(
     return turnout, together
 
 
-def pairs_of_a_station(incident: Ints, station: Ints, sent: Floats) -> Ints:
-    """[pair, 2] responses of two units of a known station that were sent to one incident at about the same time."""
-    order = np.lexsort((sent, station, incident))
+def pairs_at_once(incident: Ints, station: Ints, seconds: Floats) -> Ints:
+    """[pair, 2] responses of two units of a known station to one incident at about the same time."""
+    order = np.lexsort((seconds, station, incident))
     order = order[station[order] >= 0]
     found = []
     for gap in range(1, MOST_TOGETHER):
         one, other = order[:-gap], order[gap:]
         same = (incident[one] == incident[other]) & (station[one] == station[other])
-        found.append(np.column_stack([one, other])[same & (sent[other] - sent[one] <= TOGETHER_SECONDS)])
+        found.append(np.column_stack([one, other])[same & (seconds[other] - seconds[one] <= TOGETHER_SECONDS)])
     return np.concatenate(found)
 
 
