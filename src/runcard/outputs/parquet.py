@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runcard.errors import MissingExtraError, RuncardError
+from runcard.errors import RuncardError, interruptible
 from runcard.output_file import fill_whole
 from runcard.plan.words import first_line
 
@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-def database_for(feature: str, extra: str) -> "DuckDBPyConnection":
+def memory_database() -> "DuckDBPyConnection":
     """A database in memory that works on one thread, so that files are written in one order."""
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError(feature, "duckdb", extra) from error
+    import duckdb
+
     return duckdb.connect(":memory:", config={"threads": 1})
 
 
@@ -28,13 +26,10 @@ def our_errors(path: Path) -> Iterator[None]:
     import duckdb
 
     try:
-        yield
+        with interruptible():
+            yield
     except duckdb.Error as error:  # a full disk, say
         raise RuncardError(f"{path}: could not be written: {first_line(error)}") from error
-    except RuntimeError as error:
-        if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
-            raise KeyboardInterrupt from error
-        raise
 
 
 def write_parquet(database: "DuckDBPyConnection", query: str, path: Path, values: Sequence[Any] = ()) -> Path:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
 from runcard.output_file import check_output_file
-from runcard.outputs.parquet import database_for, our_errors, write_parquet
+from runcard.outputs.parquet import memory_database, our_errors, write_parquet
 
 COLUMNS = {
     "scenario": ("VARCHAR", None),
@@ -40,7 +40,7 @@ class RecordFile:
 
     def __init__(self, path: Path, city: City) -> None:
         check_output_file(path)
-        self._path, self._city, self._database = path, city, database_for("--records", "report")
+        self._path, self._city, self._database = path, city, memory_database()
         self._columns = COLUMNS if city.plain else COLUMNS | OF_DEPARTMENT
         columns = ", ".join(f"{name} {kind}" for name, (kind, _) in self._columns.items())
         self._database.execute(f"CREATE TABLE records ({columns})")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from runcard.errors import InputError
 from runcard.output_file import DRAFT_ENDING, write_whole
-from runcard.outputs.parquet import database_for, write_parquet
+from runcard.outputs.parquet import memory_database, write_parquet
 from runcard.study.experiment import Experiment
 from runcard.study.tasks import Row, Task
 
@@ -31,7 +31,7 @@ _SORTED = "SELECT * FROM read_parquet(?) ORDER BY ALL"
 
 def connect() -> "duckdb.DuckDBPyConnection":
     """What reads and writes the files of a study."""
-    return database_for("runcard study", "report")
+    return memory_database()
 
 
 @dataclass(frozen=True)

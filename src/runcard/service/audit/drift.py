@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from scipy.special import ndtr, ndtri
 
-from runcard.plan.words import counted
+from runcard.plan.words import counted, round_percent
 from runcard.service.audit.scores import Score, StandardKey, decision_time, scores_of, times_of
 
 MOST_EXACT: Final = 5_000
@@ -92,7 +92,8 @@ class DriftRowDocument(BaseModel):
     @property
     def figures(self) -> str:
         """What was met and what was predicted."""
-        return f"met {self.met_fraction:.1%} of {counted(self.incidents, 'incident')}, predicted {self.predicted:.1%}"
+        met, predicted = (round_percent(part, 1) for part in (self.met_fraction, self.predicted))
+        return f"met {met} of {counted(self.incidents, 'incident')}, predicted {predicted}"
 
 
 class DriftDocument(BaseModel):
@@ -280,5 +281,5 @@ def _odds(p_value: float) -> str:
     if p_value < 1e-6:
         return f"{start} less than 1 of 1,000,000 cases."
     if p_value > 0.1:
-        return f"{start} {p_value:.0%} of cases."
+        return f"{start} {round_percent(p_value)} of cases."
     return f"{start} 1 of {float(f'{1.0 / p_value:.2g}'):,.0f} cases."

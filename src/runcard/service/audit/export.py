@@ -15,7 +15,7 @@ from typing import Any, Final
 from runcard.errors import InputError
 from runcard.output_file import check_output_file, fill_whole
 from runcard.outputs.cards.cells import ENCODING, csv_text, units_cell
-from runcard.outputs.parquet import database_for, our_errors, write_parquet
+from runcard.outputs.parquet import memory_database, our_errors, write_parquet
 from runcard.service.audit.outcomes import moment_of
 from runcard.service.audit.scores import known_outcome, scores_of
 
@@ -153,7 +153,7 @@ def write_table(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
     check_output_file(path)
     values = ", ".join(f"unnest(?::{kind}[])" for kind in COLUMNS.values())
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-    with database_for("an export to Parquet", "service") as database, our_errors(path):
+    with memory_database() as database, our_errors(path):
         database.execute(f"CREATE TABLE rows ({columns})")
         for rows in _in_groups(decisions):
             database.execute(f"INSERT INTO rows SELECT {values}", [[row[name] for row in rows] for name in COLUMNS])

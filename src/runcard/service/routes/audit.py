@@ -117,7 +117,7 @@ def table(request: Request, since: Since = None, until: Until = None) -> Respons
 
 @router.get(
     "/v1/decisions.parquet", summary="The audit log as Parquet", response_class=Response,
-    responses=refusals(422, 501, 503) | _content("The table.", PARQUET),
+    responses=refusals(422, 503) | _content("The table.", PARQUET),
 )  # fmt: skip
 def parquet(request: Request, since: Since = None, until: Until = None) -> Response:
     """The same table as a Parquet file."""
