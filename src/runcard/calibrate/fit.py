@@ -62,6 +62,7 @@ from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import City, Standard
 from runcard.city.periods import Period
 from runcard.errors import InputError
+from runcard.plan.words import round_percent
 
 ROUNDS: Final = 4
 """Fits of driving, at most: each may change routes a little."""
@@ -437,8 +438,8 @@ def _never_arrived(log: Log) -> list[str]:
         part = float(np.isnan(own["on_scene"]).mean()) if len(own) else 0.0
         if part > MANY:
             found.append(
-                f"{part:.0%} of the responses of {kind} have no arrival; if long drives are called off more often, "
-                "driving looks faster than it is"
+                f"{round_percent(part)} of the responses of {kind} have no arrival; if long drives are called off more "
+                "often, driving looks faster than it is"
             )
     return found
 
@@ -560,7 +561,7 @@ def _sent_numbers(sent: list[SentFit], types: tuple[str, ...], busy: list[BusyFi
     found = []
     for one in sent:
         wide = f"{100.0 * one.share_low:.0f} to {100.0 * one.share_high:.0f}"
-        note = f"{one.share:.0%} ({wide}) of incidents get this number, mean {one.mean:.2f}"
+        note = f"{round_percent(one.share)} ({wide}) of incidents get this number, mean {one.mean:.2f}"
         name = f"sent.{one.type or ONE_TYPE}.{one.kind}"
         found.append(
             Fitted(name, float(one.number), float(one.number), float(one.number), one.num_incidents, "incidents", note)
@@ -586,9 +587,9 @@ def _sent_by_standards(
         if asked != min(one.number, MAX_TRUCKS_PER_INCIDENT) and number not in overrule:
             found[number] = float(asked)
             notes.append(
-                f"{name}, {kind}: {asked} go, as --standards says, but the log sends {one.number} to {one.share:.0%} "
-                f"of {one.num_incidents:,} incidents, and {one.mean:.2f} on average; --set {number}={one.number} "
-                "takes the number of the log"
+                f"{name}, {kind}: {asked} go, as --standards says, but the log sends {one.number} to "
+                f"{round_percent(one.share)} of {one.num_incidents:,} incidents, and {one.mean:.2f} on average; "
+                f"--set {number}={one.number} takes the number of the log"
             )
     return found, notes
 
