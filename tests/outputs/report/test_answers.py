@@ -51,6 +51,10 @@ def test_a_unit_from_across_town_is_found(report: Report, town: City) -> None:
         standards = tuple(replace(one, target_minutes=target) for one in town.standards)
         solved = replace(report.solved, city=replace(town, standards=standards))
         assert [one.station for one in far_units(solved, "engine", (near,))] == [ranked[1]] * is_found
+    # Where every standard is met the second closest is as good as any, and one from across town is not.
+    easy = replace(town, standards=tuple(replace(one, target_minutes=500.0) for one in town.standards))
+    found = far_units(replace(report.solved, city=easy), "engine", (near, made_up))
+    assert [one.station for one in found] == [ranked[-1]]
 
 
 def test_nothing_is_absurd_in_the_town(report: Report) -> None:
