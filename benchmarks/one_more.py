@@ -10,7 +10,7 @@ from benchmarks.cases import Row
 from runcard.city import generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
-from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
+from runcard.outputs.whatif.candidates import OneMoreCity
 from runcard.outputs.whatif.one_more import rank_one_more
 from runcard.outputs.whatif.places import OneMore
 
@@ -47,7 +47,7 @@ def check(found: OneMore, ground: OneMoreCity) -> None:
     out = [place for place in found.places if place.pruned_by is not None]
     some = [*found.best[:CHECKED], *(out[n] for n in rng.choice(len(out), CHECKED, replace=False))]
     for place in some:
-        problem = dispatch_problem(ground.with_unit_at(Candidate(place.node_id, place.station_id)), minutes=False)
+        problem = dispatch_problem(ground.with_unit_at(place), minutes=False)
         fresh = solve_optimal(problem, tolerance=1e-9)
         assert place.lower is not None
         assert place.upper is not None

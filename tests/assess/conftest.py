@@ -23,5 +23,5 @@ def solved(town: City) -> Assessment:
 @pytest.fixture
 def simulated(monkeypatch: pytest.MonkeyPatch) -> City:
     """A small department that counts as too large to be solved exactly."""
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     return grid_department(side=4, engines=4, ladders=2, load=0.2)

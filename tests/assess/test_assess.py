@@ -43,7 +43,7 @@ def test_plans_are_simulated_as_policies_of_these_names_are() -> None:
 
 def test_what_takes_long_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """A city that counts as large is simulated by itself, with as many incidents as take some seconds."""
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     monkeypatch.setattr("runcard.assess.auto.MOST_INCIDENTS", 4_000)
     found = runcard.assess(GRID, ["closest-first"])
     assert (found.exact, found.num_incidents) == (False, 4_000)

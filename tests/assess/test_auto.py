@@ -24,7 +24,7 @@ from runcard.assess.auto import (
 from runcard.assess.change import FleetChange
 from runcard.assess.exact import assess_exactly
 from runcard.assess.outcome import avoided, larger_by, weighted
-from runcard.assess.policy_choice import best_policy, is_small
+from runcard.assess.policy_choice import SECONDS_OF_CHOICE, best_policy, is_small
 from runcard.city import City
 from runcard.interval import Interval
 from runcard.plan.plan import solve
@@ -139,7 +139,9 @@ def test_the_recommended_policy_depends_on_size(town: City, monkeypatch: pytest.
     engine, ladder = town.of_kind("engine"), town.of_kind("ladder")
     assert policy_for(engine, RECOMMENDED) == OPTIMAL
     states = 2.0**8 * 3.0
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", states * len(engine.demand) * 81 - 1)
+    monkeypatch.setattr(
+        "runcard.assess.policy_choice.SOME_SECONDS", SECONDS_OF_CHOICE * (states * len(engine.demand) * 81 - 1)
+    )
     assert not is_small(engine)
     assert is_small(ladder)
     assert policy_for(engine, RECOMMENDED) == best_policy(engine) == "one-step-mean-field"

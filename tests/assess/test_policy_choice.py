@@ -141,7 +141,7 @@ def test_one_truck_to_an_incident_is_half_the_work() -> None:
 def test_only_the_mean_field_in_a_large_and_busy_city_is_noted() -> None:
     """One sentence says why and what is better; no policy that a city gets by itself has one."""
     assert policy_note(grid(0.4), "one-step-mean-field") == (
-        "one-step-mean-field is for units that are mostly idle, and these are needed 80% of the time: "
+        "one-step-mean-field is for units that are mostly idle, and these are needed 80 % of the time: "
         "one-step-neighbourhoods is made for that, and was nearer to the optimum where it is known."
     )
     assert not policy_note(grid(0.4), "closest-first")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from runcard.assess.team_shares import LEFT_OUT, exact_shares, simulated_shares
+from runcard.assess.team_shares import LEFT_OUT, ShareKeeper, exact_shares
 from runcard.city.demo import demo_city
 from runcard.city.grid import generate_grid
 from runcard.mdp.from_city import dispatch_problem
@@ -10,6 +10,7 @@ from runcard.plan.plan import solve
 from runcard.policy.by_table import each_choice
 from runcard.policy.run_card import make_run_cards
 from runcard.policy.solve import evaluate, solve_problem
+from runcard.simulate.engine import simulate_plans
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +76,18 @@ def test_a_table_has_the_shares_of_the_rule_that_it_was_made_from(problem):
     np.testing.assert_allclose(ours.share, theirs.share, rtol=1e-12)
 
 
+def counted_shares(city, plans, incidents):
+    """The shares of each kind under plans by name, counted over the same incidents."""
+    keeper = ShareKeeper(city, plans)
+    simulate_plans(city, list(plans.values()), incidents=incidents, names=list(plans), keep_records=keeper.keep)
+    return keeper.shares()
+
+
 def test_simulated_shares_are_close_to_the_exact_ones():
     """Counted over many incidents, the mean of every kind and point is near the exact one, by kind and policy."""
     city = demo_city()
     departments = {name: solve(city, name) for name in ("closest-first", "optimal")}
-    counted = simulated_shares(city, departments, incidents=200_000, seed=3)
+    counted = counted_shares(city, departments, 200_000)
     for name, department in departments.items():
         for fleet in department.fleets:
             exact, found = exact_shares(fleet.policy), counted[name][fleet.kind]
@@ -95,7 +103,7 @@ def test_simulated_shares_are_close_to_the_exact_ones():
 def test_a_point_that_no_incident_reached_is_unknown():
     """Where a simulation saw no incident the mean is nan, not 0."""
     city = demo_city()
-    found = simulated_shares(city, {"closest-first": solve(city, "closest-first")}, incidents=3, seed=1)
+    found = counted_shares(city, {"closest-first": solve(city, "closest-first")}, 3)
     for shares in found["closest-first"].values():
         means = shares.mean(shares.problem.cost)
         seen = np.isin(np.arange(shares.problem.num_points), shares.point)

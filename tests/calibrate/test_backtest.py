@@ -15,7 +15,6 @@ from runcard.calibrate.backtest import (
     WARM_UP_SECONDS,
     Backtest,
     Dispatch,
-    _units,
     backtest,
     split_log,
 )
@@ -88,21 +87,21 @@ def test_what_was_done_is_closest_first_if_that_made_the_log(replay: Backtest) -
     was = replay.policies[2]
     assert was.same_as_first > 0.95
     assert replay.policies[0].same_as_first == 1.0
+    assert (was.missed == replay.policies[0].missed).mean() >= was.same_as_first
     fewer, low, high = replay.fewer(2)
     assert abs(fewer) < 0.005
     assert low <= 0.002
     assert high >= -0.002
 
 
-def test_policies_meet_the_same_incidents_and_draws(fit: Fit, parts: tuple[Log, Log], replay: Backtest) -> None:
-    """A policy under two names misses exactly the same, and the same seed gives the same replay."""
+def test_policies_meet_the_same_incidents(fit: Fit, parts: tuple[Log, Log], replay: Backtest) -> None:
+    """A policy under two names misses exactly the same, and what was sent is judged alike beside any policies."""
     same = dispatches(fit, "closest-first")["closest-first"]
     again = backtest(fit, parts[1], {"one": same, "two": same})
     assert (again.policies[0].missed == again.policies[1].missed).all()
     assert again.fewer(1) == (0.0, 0.0, 0.0)
     assert len(again.policies[0].missed) == again.num_incidents == replay.num_incidents
-    repeated = backtest(fit, parts[1], {"one": same, "two": same})
-    assert (repeated.policies[2].missed == again.policies[2].missed).all()
+    assert (again.policies[2].missed == replay.policies[2].missed).all()
 
 
 def test_replayed_misses_agree_with_what_happened(replay: Backtest, parts: tuple[Log, Log]) -> None:
@@ -128,14 +127,6 @@ def test_the_weighted_sum_of_standards_is_what_is_missed(replay: Backtest) -> No
     assert [one["name"] for one in document["policies"]] == ["closest-first", "one-step-mean-field", AS_IT_WAS]
     assert document["policies"][0]["fewer_than_first"] == {"value": 0.0, "low": 0.0, "high": 0.0}
     assert document["incidents"] == replay.num_incidents
-
-
-def test_units_of_a_team() -> None:
-    """Two units of one station are the first and the second; trucks from outside are none of them."""
-    team = {"engine": (2, 0, 2, -1), "ladder": (2,)}
-    assert _units(team, "engine") == [(2, "engine", 0), (0, "engine", 0), (2, "engine", 1)]
-    assert _units(team, "ladder") == [(2, "ladder", 0)]
-    assert _units(team, "boat") == []
 
 
 def test_replays_that_cannot_be(fit: Fit, parts: tuple[Log, Log], tmp_path: Path) -> None:

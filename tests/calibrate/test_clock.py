@@ -1,12 +1,15 @@
 """The clock of a log, against datetime and zoneinfo."""
 
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 
-from runcard.calibrate.clock import Clock, TimeError, clock_step, local_seconds
+from runcard.calibrate.clock import TIME_FAULTS, Clock, clock_step, local_seconds
+from runcard.calibrate.rows import Column
 from runcard.errors import InputError
 
 PACIFIC = "America/Los_Angeles"
@@ -16,6 +19,24 @@ MOMENT = datetime(2024, 2, 29, 23, 59, 58)
 def seconds(moment: datetime) -> float:
     """The seconds since 1970 of a moment; one without an offset is taken as UTC."""
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+
+
+def read(clock: Clock, rows: Sequence[Sequence[str]]) -> tuple[list[list[float]], list[str]]:
+    """[row] the moments of its times, and why they cannot be used."""
+    every, columns = np.arange(len(rows)), []
+    for texts in zip(*rows, strict=True):
+        days = [match[0] if (match := re.match(clock.day_pattern, text)) else "" for text in texts]
+        clocks = (text[len(day) :] for text, day in zip(texts, days, strict=True))
+        columns.append((Column(tuple(days), every), Column(tuple(clocks), every)))
+    moments, faults = clock.moments(columns, every)
+    return moments.T.tolist(), [TIME_FAULTS[fault] for fault in faults]
+
+
+def read_row(clock: Clock, *texts: str) -> list[float]:
+    """The moments of a row without a fault."""
+    (moments,), faults = read(clock, [texts])
+    assert faults == [""]
+    return moments
 
 
 @pytest.mark.parametrize(
@@ -35,7 +56,7 @@ def test_any_format_reads_what_strftime_writes(time_format: str) -> None:
     """Times of a day and of noon and midnight, written by strftime, are read as they were."""
     clock = Clock(time_format, None)
     for moment in (MOMENT, *(datetime(2024, 1, 1, hour, 5, 9) for hour in (0, 1, 11, 12, 13, 23))):
-        assert clock.times([moment.strftime(time_format)]) == [seconds(moment)]
+        assert read_row(clock, moment.strftime(time_format)) == [seconds(moment)]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +75,7 @@ def test_any_format_reads_what_strftime_writes(time_format: str) -> None:
 )
 def test_iso_times(text: str, moment: datetime) -> None:
     """ISO times with T or a space, fractions, Z and offsets are the moments that datetime reads."""
-    assert Clock("iso", None).times([text]) == [seconds(moment)]
+    assert read_row(Clock("iso", None), text) == [seconds(moment)]
     if " -" not in text and "," not in text:
         assert seconds(datetime.fromisoformat(text)) == seconds(moment)
 
@@ -64,13 +85,14 @@ def test_iso_times(text: str, moment: datetime) -> None:
 )
 def test_what_is_no_time_is_a_reason(text: str) -> None:
     """A text that is no time is refused in words that can be counted."""
-    with pytest.raises(TimeError, match="a time that cannot be read"):
-        Clock("iso", None).times([text])
+    (moments,), faults = read(Clock("iso", None), [[text, "2024-02-29T10:00"]])
+    assert faults == ["a time that cannot be read"]
+    assert np.isnan(moments).tolist() == [True, False]
 
 
 def test_an_empty_text_is_no_time() -> None:
     """A cell that is empty gives NaN and leaves the others alone."""
-    found = Clock("iso", PACIFIC).times(["", "2024-02-29T10:00", ""])
+    found = read_row(Clock("iso", PACIFIC), "", "2024-02-29T10:00", "")
     assert np.isnan(found[::2]).all()
     assert found[1] == datetime(2024, 2, 29, 10, tzinfo=ZoneInfo(PACIFIC)).timestamp()
 
@@ -93,16 +115,16 @@ def test_an_unknown_time_zone_suggests_one() -> None:
 @pytest.mark.parametrize("zone", [PACIFIC, "Europe/London", "Australia/Lord_Howe", "Asia/Kolkata"])
 def test_every_local_time_of_a_year_is_that_of_zoneinfo(zone: str) -> None:
     """Every twenty minutes of a year, a local time by itself becomes the moment that zoneinfo gives, or is skipped."""
-    clock, own, skipped = Clock("iso", zone), ZoneInfo(zone), 0
-    for step in range(366 * 72):
-        moment = datetime(2024, 1, 1) + timedelta(minutes=20 * step)
+    own, skipped = ZoneInfo(zone), 0
+    moments = [datetime(2024, 1, 1) + timedelta(minutes=20 * step) for step in range(366 * 72)]
+    found, faults = read(Clock("iso", zone), [[moment.isoformat()] for moment in moments])
+    for moment, (second,), fault in zip(moments, found, faults, strict=True):
         expected = moment.replace(tzinfo=own).timestamp()
         if datetime.fromtimestamp(expected, own).replace(tzinfo=None) != moment:
             skipped += 1
-            with pytest.raises(TimeError, match="a time that the clocks skipped when they went forward"):
-                clock.times([moment.isoformat()])
+            assert fault == "a time that the clocks skipped when they went forward"
         else:
-            assert clock.times([moment.isoformat()]) == [expected]
+            assert (second, fault) == (expected, "")
     changes = {PACIFIC: 3, "Europe/London": 3, "Australia/Lord_Howe": 2, "Asia/Kolkata": 0}
     assert skipped == changes[zone]
 
@@ -121,7 +143,7 @@ def test_every_local_time_of_a_year_is_that_of_zoneinfo(zone: str) -> None:
 def test_an_hour_that_happens_twice(clocks: list[str], utc_minutes: list[int | None]) -> None:
     """On the day on which clocks go back a row is read in order and as short as it can be."""
     clock = Clock("iso", PACIFIC)
-    found = clock.times([f"2024-11-03T{one}" if one else "" for one in clocks])
+    found = read_row(clock, *(f"2024-11-03T{one}" if one else "" for one in clocks))
     assert clock.read_twice == 1
     for moment, minutes in zip(found, utc_minutes, strict=True):
         assert np.isnan(moment) if minutes is None else (moment - found[0]) / 60.0 == minutes
@@ -132,10 +154,10 @@ def test_an_hour_that_happens_twice(clocks: list[str], utc_minutes: list[int | N
 def test_two_time_zones_in_one_file() -> None:
     """A time with an offset keeps it, also in the hour that happens twice; the others take the zone of the mapping."""
     clock = Clock("iso", PACIFIC)
-    found = clock.times(["2024-07-01T10:00:00-04:00", "2024-07-01T07:05:00", "2024-07-01T14:10:00Z"])
+    found = read_row(clock, "2024-07-01T10:00:00-04:00", "2024-07-01T07:05:00", "2024-07-01T14:10:00Z")
     assert [(one - found[0]) / 60.0 for one in found] == [0.0, 5.0, 10.0]
     assert (clock.with_offset, clock.without_offset) == (2, 1)
-    twice = clock.times(["2024-11-03T01:30:00-08:00", "2024-11-03T01:40:00", "2024-11-03T01:50:00-08:00"])
+    twice = read_row(clock, "2024-11-03T01:30:00-08:00", "2024-11-03T01:40:00", "2024-11-03T01:50:00-08:00")
     assert [(one - twice[0]) / 60.0 for one in twice] == [0.0, 10.0, 20.0]
 
 

@@ -21,7 +21,7 @@ from tests.calibrate.cities import (
 )
 
 from runcard.calibrate.build import build_city
-from runcard.calibrate.fit import Fit, _rate_numbers, fit_city, pairs_of_a_station, pairs_together
+from runcard.calibrate.fit import Fit, _rate_numbers, fit_city, pairs_at_once, pairs_together
 from runcard.calibrate.goodness import judge_fit
 from runcard.calibrate.hours import PeriodFit
 from runcard.calibrate.log import Log, read_log
@@ -473,8 +473,8 @@ def test_logs_that_are_too_short(tmp_path: Path) -> None:
         fit_city(road_city(), log)
 
 
-def test_pairs_of_a_station_are_of_one_incident_and_sent_at_about_the_same_time() -> None:
-    """All such pairs are there, in either order; responses of unknown stations have none."""
+def test_pairs_at_once_are_of_one_incident_and_station() -> None:
+    """All responses of two units at about the same time are pairs, in either order; unknown stations have none."""
     rng = np.random.default_rng(4)
     incident, station, sent = rng.integers(0, 6, 60), rng.integers(-1, 3, 60), rng.random(60) * 600.0
     expected = {
@@ -482,21 +482,20 @@ def test_pairs_of_a_station_are_of_one_incident_and_sent_at_about_the_same_time(
         for a, b in combinations(range(60), 2)
         if incident[a] == incident[b] and station[a] == station[b] >= 0 and abs(sent[a] - sent[b]) <= 120.0
     }
-    pairs = [frozenset(pair) for pair in pairs_of_a_station(incident, station, sent).tolist()]
+    pairs = [frozenset(pair) for pair in pairs_at_once(incident, station, sent).tolist()]
     assert len(pairs) == len(set(pairs))
     assert set(pairs) == expected
 
 
 def test_pairs_left_at_about_the_same_time(fit: Fit) -> None:
-    """Every pair is of one incident and left within two minutes, and all such pairs are there."""
+    """Every pair is of one incident and left within two minutes, and all such pairs are there, of whatever station."""
     data, rows = fit.driving_data, fit.log.responses
     pairs = pairs_together(fit.log, data.drives, data.used)
     of, leave = rows["incident"][data.drives.response], rows["en_route"][data.drives.response]
     used = np.flatnonzero(data.used)
     expected = {
-        (a, b)
-        for a in used[:600].tolist()
-        for b in used[:600].tolist()
-        if a < b and of[a] == of[b] and abs(leave[a] - leave[b]) <= 120.0
+        frozenset((a, b))
+        for a, b in combinations(used[:600].tolist(), 2)
+        if of[a] == of[b] and abs(leave[a] - leave[b]) <= 120.0
     }
-    assert {tuple(pair) for pair in pairs.tolist() if max(pair) <= used[599]} == expected
+    assert {frozenset(pair) for pair in pairs.tolist() if max(pair) <= used[599]} == expected

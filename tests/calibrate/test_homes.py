@@ -91,7 +91,7 @@ def test_units_are_placed_again_when_driving_is_fitted(tmp_path: Path) -> None:
     log, _ = made_up(tmp_path, with_aprons(without_aprons(true_city(city)), 3.5), incidents=500, seed=2)
     plain, truth = without_roster(city), {unit.unit_id: unit.station_id for unit in city.units}
     guessed = find_homes(plain, log, placed := place_incidents(plain, log))
-    assert sum(home.station != truth[home.unit] for home in guessed) == 2
+    assert any(home.station != truth[home.unit] for home in guessed)
     fit = fit_city(plain, log)
     assert {home.unit: home.station for home in fit.homes} == truth
     assert not any("doubtful" in note for note in fit.notes)

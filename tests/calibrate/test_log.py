@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable
-from itertools import permutations
+from itertools import islice, permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runcard.calibrate.log import Log, read_log, shown_rejections
@@ -124,7 +124,7 @@ def test_an_incident_has_what_most_of_its_rows_say(read: Read) -> None:
     rows = [row(of="", at=","), row(unit="E2", of="fire", at=","), row(unit="E3", of="alarm", at="7,8")]
     rows += [row(unit="E4", of="fire", at="1,9"), row(unit="E5", of="", at="7,8")]
     for number, said in ((5, ("fire", (7.0, 8.0))), (4, ("fire", (1.0, 9.0))), (3, ("alarm", (7.0, 8.0)))):
-        for order in permutations(rows[:number]):
+        for order in islice(permutations(rows[:number]), None, None, 1 if number == 3 else 17):
             log = read(*order)
             assert len(log.responses) == number
             assert (log.types[log.incidents["type"][0]], log.incidents[["x", "y"]][0].item()) == said
@@ -347,6 +347,7 @@ CELLS = st.sampled_from(
 )  # fmt: skip
 
 
+@settings(max_examples=30)
 @given(rows=st.lists(st.lists(CELLS, min_size=8, max_size=11), max_size=12), zone=st.sampled_from([None, PACIFIC]))
 def test_whatever_stands_in_a_file_every_row_is_accounted_for(rows: list[list[str]], zone: str | None) -> None:
     """Rows of any cells, quoted or not, are used or rejected once each; or one sentence says why nothing can be."""

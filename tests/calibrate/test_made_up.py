@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tests.calibrate.cities import DAY, SCALE, road_city, true_city
 
-from runcard.calibrate.made_up import draw, make_up, workloads
+from runcard.calibrate.draws import draw
+from runcard.calibrate.made_up import make_up, workloads
 from runcard.city import City
 from runcard.city.model import Driving, Turnout
 from runcard.errors import InputError

@@ -1,21 +1,25 @@
-"""Taking rows column by column: the same as one by one."""
+"""Reading all rows at once: the same as one by one, with Python's csv and zoneinfo."""
 
 import csv
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 from tests.seeds import each_seed
 
-from runcard.calibrate import rows
-from runcard.calibrate.clock import Clock, TimeError
+from runcard.calibrate.clock import Clock
 from runcard.calibrate.mapping import LOG_COLUMNS, TIMES, LogMapping, Vocabulary
 from runcard.calibrate.reader import Reader
+from runcard.calibrate.rejected import Rejected
+from runcard.calibrate.rows import Source, read_rows
 from runcard.city.conditions import is_text
 
 PACIFIC = "America/Los_Angeles"
@@ -56,11 +60,36 @@ def dirty_rows(rng: random.Random, time_format: str) -> list[list[str]]:
     return found
 
 
+def damaged(rng: random.Random, text: str) -> str:
+    """The text of a file with some lines spoilt, so that not every line is a row."""
+    lines = text.split("\n")
+    for place in rng.choices(range(1, len(lines)), k=rng.choice((1, 3, 8))):
+        line, at = lines[place], rng.randrange(len(lines[place]) + 1)
+        lines[place] = rng.choice((
+            line[:at], "", line + ",x", f"{line[:at]}\"{line[at:]}", line.replace(",", ', "', 1), f" {line}\t",
+            line.replace(",", ',"a" ,', 1), f"{line[:at]}\r{line[at:]}", f"{line[:at]}\0{line[at:]}",
+            line.replace(",", "\xa0, "), line.replace(",", ',"', 1).replace(",", '",', 1), f"{line}\r",
+        ))  # fmt: skip
+    return "\n".join(lines)
+
+
+def rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a file behind its header, as Python's csv finds them, each with its first line."""
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        next(reader)
+        line = reader.line_num + 1
+        for cells in reader:
+            if cells:
+                yield line, cells
+            line = reader.line_num + 1
+
+
 class OneByOne:
     """What stands in the rows of a log, each taken by itself: plainly, and slowly."""
 
     def __init__(self, mapping: LogMapping) -> None:
-        self.clock = Clock(mapping.time_format, mapping.time_zone)
+        self.with_offset = self.without_offset = self.read_twice = 0
         self.kind_of, self.type_of = Vocabulary(mapping.kinds).find, Vocabulary(mapping.types).find
         self.mapping, self.about, self.used = mapping, dict[str, dict[str, Any]](), list[tuple[Any, ...]]()
         self.rejected, self.types, self.nodes = list[tuple[int, str]](), dict[str, None](), dict[str, None]()
@@ -84,11 +113,7 @@ class OneByOne:
         if word and not self.type_of(word):
             return f"type {word} is not in the mapping"
         about["answered"] = True
-        texts, reason = [row[key] for key in TIMES], ""
-        try:
-            moments = self.clock.times(texts)
-        except TimeError as error:
-            reason, moments = str(error), [self.moment(text) for text in texts]
+        moments, reason = self.moments([row[key] for key in TIMES])
         if not 0.0 <= moments[1] - moments[0] <= 86400.0:
             moments[0] = np.nan
         known = [moment for moment in moments if moment == moment]
@@ -102,12 +127,48 @@ class OneByOne:
         self.used.append((line, name, row["unit"], row["station"], self.kind_of(kind_word), row["order"], *moments))
         return ""
 
-    def moment(self, text: str) -> float:
-        """One moment, NaN if it cannot be read."""
+    def moments(self, texts: list[str]) -> tuple[list[float], str]:
+        """The times of a row, NaN for what is none, and why they cannot be used.
+
+        Of all ways to read what happened twice that are in order it is the shortest, with the most of the first hour.
+        """
+        ways, reason = [], ""
+        for text in texts:
+            found, fault = self.ways(text) if text else ([float("nan")], "")
+            ways.append(found)
+            reason = reason or fault
+        first = [found[0] for found in ways]
+        is_twice = any(len(found) > 1 for found in ways)
+        self.read_twice += is_twice
+        if reason or not is_twice:
+            return first, reason
+        lengths = {}
+        for later in product(*(range(len(found)) for found in ways)):
+            times = [found[hour] for found, hour in zip(ways, later, strict=True)]
+            known = [moment for moment in times if moment == moment]
+            if all(a <= b for a, b in pairwise(known)):
+                lengths[known[-1] - known[0], sum(later)] = times
+        return lengths[min(lengths)] if lengths else first, ""
+
+    def ways(self, text: str) -> tuple[list[float], str]:
+        """When a time may have been, and why it cannot."""
+        time_format, zone = self.mapping.time_format, self.mapping.time_zone
+        if "T" in time_format:  # a space may stand in its place
+            text = text.replace(" ", "T", 1)
         try:
-            return self.clock.times([text])[0]
-        except TimeError:
-            return float("nan")
+            read = datetime.fromisoformat(text) if time_format == "iso" else datetime.strptime(text, time_format)
+        except ValueError:
+            return [float("nan")], "a time that cannot be read"
+        if not 1900 <= read.year <= 2200:
+            return [float("nan")], "a time that cannot be read"
+        self.with_offset += read.tzinfo is not None
+        self.without_offset += read.tzinfo is None
+        if read.tzinfo is not None:
+            return [read.timestamp()], ""
+        first, last = (read.replace(tzinfo=ZoneInfo(zone or "UTC"), fold=fold).timestamp() for fold in (0, 1))
+        if first > last:
+            return [float("nan")], "a time that the clocks skipped when they went forward"
+        return [first] if first == last else [first, last], ""
 
     def place(self, row: dict[str, str]) -> Any:
         """The node or the position of a row, None if there is none."""
@@ -145,9 +206,10 @@ def fault(moments: list[float]) -> str:
     return next((reason for seconds, most, reason in limits if seconds > most), "")
 
 
+@pytest.mark.slow
 @each_seed(60)
-def test_columns_are_taken_as_rows_one_by_one(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dirty logs give the same incidents, responses, names and rejected rows, wherever one chunk ends."""
+def test_all_rows_at_once_are_taken_as_one_by_one(seed: int, tmp_path: Path) -> None:
+    """Dirty logs, well written or damaged, give the same incidents, responses, names and rejected rows."""
     rng = random.Random(seed)
     mapping = LogMapping(
         "m.toml",
@@ -158,51 +220,47 @@ def test_columns_are_taken_as_rows_one_by_one(seed: int, tmp_path: Path, monkeyp
         time_format=FORMATS[seed % len(FORMATS)],
         time_zone=rng.choice((None, PACIFIC)),
     )
-    path, cells = tmp_path / "log.csv", dirty_rows(rng, mapping.time_format)
+    path = tmp_path / f"log[{seed}]*.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([LOG_COLUMNS, *cells])
-    monkeypatch.setattr(rows, "FEW", few := rng.choice((1, 2, 7, 250)))
-    monkeypatch.setattr(rows, "CHUNK", few * rng.choice((1, 3)))
-    reader, plain = Reader(mapping), OneByOne(mapping)
-    for lines, columns in rows.log_columns(path, mapping, mapping.columns, reader.rejected):
-        reader.take(lines, columns)
-    reader.rejected.in_order()
-    reader.settle()
-    line, rejected = 2, []
-    for row in cells:
+        writer = csv.writer(file, lineterminator=rng.choice(("\n", "\r\n")))
+        writer.writerows([LOG_COLUMNS, *dirty_rows(rng, mapping.time_format)])
+    if seed % 2:
+        path.write_bytes(damaged(rng, path.read_bytes().decode()).encode())
+    clock, rejected, plain = Clock(mapping.time_format, mapping.time_zone), Rejected(), OneByOne(mapping)
+    rows = read_rows([Source(path, mapping.columns)], mapping, clock.day_pattern, rejected)
+    reader, reasons = Reader(rows, mapping, clock, rejected), []
+    for line, row in rows_of(path):
         reason = plain.take(line, row) if len(row) == len(LOG_COLUMNS) else f"expected {len(LOG_COLUMNS)} cells"
         if reason:
-            rejected.append((line, reason))
-        line += 1 + sum(cell.count("\n") for cell in row)
-    assert [one[:2] for one in reader.rejected.rows] == rejected
-    assert (reader.clock.with_offset, reader.clock.without_offset, reader.clock.read_twice) == (
-        plain.clock.with_offset, plain.clock.without_offset, plain.clock.read_twice,
+            reasons.append((line, reason))
+    assert [one[:2] for one in rejected.rows] == reasons
+    assert (clock.with_offset, clock.without_offset, clock.read_twice) == (
+        plain.with_offset, plain.without_offset, plain.read_twice,
     )  # fmt: skip
-    assert (reader.incidents.all, reader.types.all, reader.places.all) == (
-        tuple(plain.about), tuple(plain.types), tuple(plain.nodes),
-    )  # fmt: skip
+    ids, types, nodes = (rows.columns["incident"].texts, ["blaze", "medical"], sorted(plain.nodes))
+    assert reader.types == tuple(kind for kind in types if kind in plain.types)
+    assert reader.places == tuple(nodes)
     used = reader.responses
-    names = [reader.incidents.all, *((*names.all, "") for names in (reader.units, reader.stations, reader.kinds))]
+    names = [ids, *((*names, "") for names in (reader.units, reader.stations, reader.kinds))]
     own = [tuple(of[number] for of, number in zip(names, row, strict=True))
            for row in used[["incident", "unit", "station", "kind"]].tolist()]  # fmt: skip
     assert own == [row[1:5] for row in plain.used]
     assert used["line"].tolist() == [row[0] for row in plain.used]
     expected = np.array([row[6:] for row in plain.used]).reshape(-1, len(TIMES))
     np.testing.assert_array_equal(np.array([used[name] for name in TIMES]).T, expected)
-    numbers: dict[str, int] = {}
-    assert used["order"].tolist() == [numbers.setdefault(row[5], len(numbers)) if row[5] else -1 for row in plain.used]
-    for about, one in zip(reader.about, plain.about.values(), strict=True):
-        kind, points = (
-            most_said(one["types"], ["blaze", "medical"]),
-            [at for at in one["places"] if at not in plain.nodes],
-        )
-        place = most_said(one["places"], [*sorted(points), *sorted(plain.nodes)])
+    orders = sorted({row[5] for row in plain.used} - {""})
+    assert used["order"].tolist() == [orders.index(row[5]) if row[5] else -1 for row in plain.used]
+    for name, one in plain.about.items():
+        about, points = reader.about[ids.index(name)], [at for at in one["places"] if at not in nodes]
+        kind, place = most_said(one["types"], types), most_said(one["places"], [*sorted(points), *nodes])
         node = isinstance(place, str)
-        number = -1 if kind is None else [*plain.types].index(kind)
+        number = -1 if kind is None else reader.types.index(kind)
         assert (about["line"], about["type"], about["answered"]) == (one["line"], number, one.get("answered", False))
-        assert about["node"] == ([*plain.nodes].index(place) if node else -1)
+        assert about["node"] == (nodes.index(place) if node else -1)
         position = (np.nan, np.nan) if node or place is None else place
-        times = [np.nan if one["time"] is None else one["time"], np.inf if one["unsure"] is None else one["unsure"]]
+        unsure = np.inf if one["unsure"] is None else one["unsure"]
+        is_near = len(used) and used["dispatched"].min() - 86400.0 <= unsure <= used["dispatched"].max() + 86400.0
+        time = one["time"] or (unsure if is_near else np.nan)
         np.testing.assert_array_equal(
-            [about["x"], about["y"], about["time"], about["unsure_time"]], [*position, *times]
+            [about["x"], about["y"], about["time"], about["unsure_time"]], [*position, time, unsure]
         )

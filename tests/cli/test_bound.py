@@ -114,7 +114,7 @@ def test_what_a_reader_would_stumble_over_is_said(run, grid_folder: Path, monkey
     assert "The best possible itself can be computed for these trucks: runcard compare" in words
     assert "by chance" not in words
     monkeypatch.setattr(f"{__name__}.PART", 2.0)
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     words = " ".join(run(*asked).out.split())
     assert "can be computed" not in words
     assert "A simulated value below the bound is below it by chance" in words
@@ -125,11 +125,11 @@ def test_a_policy_for_units_that_are_mostly_idle_is_noted_in_a_busy_department(
     run, grid_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only where somebody asks for it and the city is not small; by itself the bound takes the other one."""
-    note = "one-step-mean-field is for units that are mostly idle, and these are needed 40% of the time"
+    note = "one-step-mean-field is for units that are mostly idle, and these are needed 40 % of the time"
     options = ("--incidents", "300", "--steps", "1")
     asked = ("bound", grid_folder, "--policies", "CF,one-step-mean-field", *options)
     assert note not in " ".join(run(*asked).out.split())
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     monkeypatch.setattr("runcard.assess.policy_choice.WHOLE_STATES", 0)
     assert note in " ".join(run(*asked).out.split())
     assert "mostly idle" not in run("bound", grid_folder, *options).out

@@ -22,7 +22,7 @@ def test_a_report_is_written(run: Run, grid_folder: Path, tmp_path: Path) -> Non
 
 def test_one_kind_and_few_incidents(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the units of a kind, simulated with the seed and the incidents that are asked for."""
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     folder = write_city(grid_department(side=3, engines=3, ladders=2), tmp_path / "city")
     path = tmp_path / "report.html"
     ran = run("report", folder, "-o", path, "--kind", "engine", "--incidents", 500, "--seed", 7, "--quick")

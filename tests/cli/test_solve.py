@@ -107,7 +107,7 @@ def test_a_policy_for_units_that_are_mostly_idle_is_noted_in_a_busy_department(
     """The file is written all the same, and one line names the better policy, if the city is not small."""
     arguments = ("solve", grid_folder, "--policy", "one-step-mean-field", "-o", tmp_path / "a.policy")
     assert "mostly idle" not in run(*arguments).out
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     monkeypatch.setattr("runcard.assess.policy_choice.WHOLE_STATES", 0)
     ran = run(*arguments)
     (line,) = [line for line in ran.out.splitlines() if "mostly idle" in line]

@@ -1,11 +1,11 @@
 """`runcard study` on the command line."""
 
-import builtins
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
+
+import runcard.study.run
 
 from .conftest import Run
 
@@ -116,15 +116,8 @@ def test_another_seed_needs_another_folder(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without duckdb the install command is named before any work."""
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name == "duckdb":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    """Without matplotlib the install command is named before any work."""
+    monkeypatch.setattr(runcard.study.run, "find_spec", lambda _: None)
     ran = run("study", "table2", "-o", tmp_path / "study")
     assert ran.code == 1
     assert "pip install 'runcard[report]'" in ran.err

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from runcard.city import demo_city, read_city, write_city
-from runcard.outputs.fit_file import care_words
+from runcard.outputs.fit_file import care_line, care_words
 
 
 def test_json_has_all_of_it(run, town: Path) -> None:
@@ -33,8 +33,9 @@ FAULTS = ["Routes explain only 12 % of the variance.", "Incidents come in bursts
 def test_a_bad_fit_is_said_in_the_words_of_the_report(
     run, town: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """On the terminal and on the page before any number, with every fault below, and in JSON; the first words are those
-    of the report of the city. Nothing of it without a fit."""
+    """On the page before any number, in the words of the report of the city, with every fault below; so on the
+    terminal, which names the first three at once, and below all if there are more; and in JSON. Nothing of it without a
+    fit."""
 
     def asked(city: Path) -> list[object]:
         return [city if word == "CITY" else word for word in command.split()]
@@ -45,14 +46,21 @@ def test_a_bad_fit_is_said_in_the_words_of_the_report(
     page = tmp_path / "page.html"
     ran = run(*asked(folder), "-o", page)
     assert (ran.code, ran.err) == (0, "")
-    words = care_words(FAULTS)
+    words, text = care_words(FAULTS), page.read_text(encoding="utf-8")
     assert run("report", folder, "-o", tmp_path / "report.html", "--quick").code == 0
-    for text in (ran.out, page.read_text(encoding="utf-8")):
-        assert text.index(words) < text.index("missed standards")
-        assert all(text.index(words) < text.index(fault) for fault in FAULTS)
-        assert text.count("Does it agree with the log?") == 2
+    assert text.index(words) < text.index("missed standards")
+    assert all(text.index(words) < text.index(fault) for fault in FAULTS)
+    assert text.count("Does it agree with the log?") == 2
     assert words in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert ran.out.index(care_line(FAULTS, 3)) < ran.out.index("missed standards")
+    assert "Does it agree with the log?" not in ran.out
     assert json.loads(run(*asked(folder), "--json").out)["fit_faults"] == FAULTS
+    more = [*FAULTS, "Roads are wrong.", "Clocks are wrong."]
+    (folder / "fit.json").write_text(json.dumps({"goodness": {"faults": more}}), encoding="utf-8")
+    before, after = run(*asked(folder)).out.split("Does it agree with the log?")
+    assert f"the fit is bad in 4 ways, which fit.html lists. {' '.join(more[:3])}" in before
+    assert more[3] not in before
+    assert all(f"- {fault}" in after for fault in more)
     plain = run(*asked(town))
     assert "log" not in plain.out
     assert json.loads(run(*asked(town), "--json").out)["fit_faults"] == []
@@ -70,7 +78,7 @@ def test_a_unit_that_changes_and_whose_work_is_off_is_named(run, town: Path, tmp
     assert first.startswith("E06 changes, and its work is off by more than a third")
     assert "it has 1.6 responses a day in the log and 6.0 in the city" in first
     assert others == FAULTS
-    assert f"”). {first}" in run("whatif", folder, "--close", "quayside").out
+    assert f"which fit.html lists. {first}" in run("whatif", folder, "--close", "quayside").out
 
 
 @pytest.mark.slow

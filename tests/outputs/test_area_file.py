@@ -12,7 +12,8 @@ from shapely.geometry import shape
 from runcard.city import City, demo_city, generate_grid
 from runcard.city.areas import area_of_nodes, demand_nodes
 from runcard.errors import InputError
-from runcard.outputs.area_file import area_shapes, areas_document, write_areas
+from runcard.outputs.area_file import areas_document, write_areas
+from runcard.outputs.areas import area_shapes
 
 
 def town(side: int, num_areas: int, *, seed: int = 1) -> City:
@@ -53,7 +54,8 @@ def test_an_area_inside_another_is_a_hole() -> None:
     places = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     area_of = np.zeros(81, np.int64)
     area_of[40] = 1
-    (around,), (inner,) = area_shapes(places, area_of, 2)
+    (around, inner), neighbours = area_shapes(places, area_of, 2, 250.0)
+    assert neighbours == [(0, 1)]
     assert inner.area == pytest.approx(1e4)
     assert around.is_valid
     (hole,) = around.interiors
@@ -65,12 +67,11 @@ def test_the_map_ends_near_the_roads() -> None:
     axis = np.arange(40) * 100.0
     places = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     bay = places[(places[:, 0] < 1000.0) | (places[:, 1] < 1000.0)]
-    parts = area_shapes(bay, np.zeros(len(bay), np.int64), 1)[0]
-    area = shapely.union_all(parts)
+    (area,), _ = area_shapes(bay, np.zeros(len(bay), np.int64), 1, 250.0)
     assert area.is_valid
     assert not area.contains(shapely.Point(2500.0, 2500.0))
     roads = shapely.MultiPoint(bay)
-    assert max(roads.distance(shapely.Point(corner)) for corner in parts[0].exterior.coords) < 600.0
+    assert max(roads.distance(shapely.Point(corner)) for corner in area.exterior.coords) < 600.0
 
 
 def test_properties_have_the_rates_of_each_type(tmp_path: Path) -> None:

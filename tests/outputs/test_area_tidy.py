@@ -6,7 +6,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import Voronoi
 
-from runcard.outputs.area_tidy import tidied
+from runcard.outputs.area_tidy import border_lengths, tidied
 
 
 def grid(side: int) -> tuple[np.ndarray, Voronoi]:
@@ -32,9 +32,9 @@ def test_an_island_goes_to_the_area_around_it_unless_it_must_stay() -> None:
     island = int(np.flatnonzero((places == [7, 4]).all(axis=1))[0])
     owner[island] = 0
     stays = np.zeros(len(owner), np.bool_)
-    assert tidied(diagram, owner, stays)[island] == 1
+    assert tidied(border_lengths(diagram), owner, stays)[island] == 1
     stays[island] = True
-    assert tidied(diagram, owner, stays)[island] == 0
+    assert tidied(border_lengths(diagram), owner, stays)[island] == 0
 
 
 def test_teeth_along_a_border_are_filed_off() -> None:
@@ -42,7 +42,7 @@ def test_teeth_along_a_border_are_filed_off() -> None:
     places, diagram = grid(10)
     odd = places[:, 1] % 2 == 1
     owner = np.where(odd, places[:, 0] > 6, places[:, 0] > 3).astype(np.int64)
-    found = tidied(diagram, owner, np.zeros(len(owner), np.bool_))
+    found = tidied(border_lengths(diagram), owner, np.zeros(len(owner), np.bool_))
     before, after = (
         sum(one[a] != one[b] for a, b in diagram.ridge_points if abs(places[a] - places[b]).sum() == 1.0)
         for one in (owner, found)
@@ -65,7 +65,7 @@ def test_random_areas_become_few_pieces_and_keep_their_middles(seed: int) -> Non
     nobody[:12] = False
     owner[nobody] = -1
     stays = np.arange(600) < 12
-    found = tidied(diagram, owner, stays)
+    found = tidied(border_lengths(diagram), owner, stays)
     assert (found[:12] == np.arange(12)).all()
     assert ((found == -1) == nobody).all()
     inside = owner >= 0

@@ -1,39 +1,34 @@
-"""Cells, borders, territories, colours and spots for labels."""
+"""The shapes of areas, which of them touch, territories and colours."""
 
-from itertools import combinations, product
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations, pairwise, product
 from math import cos, radians
 
 import numpy as np
 import pytest
+import shapely
 from numpy.typing import NDArray
 
-from runcard.outputs.areas import PlaceCells, borders, cells_of, coloured, free_spot, projected, territories
+from runcard.city import City, DemandPoint, Link, Node, Station, generate_grid
+from runcard.outputs.areas import Plane, areas_of, coloured
+
+Random = np.random.Generator
 
 
-def holds(areas: PlaceCells, spot: complex, slack: float = 0.0) -> list[int]:
-    """The cells that a spot lies in: on the left of every side, going round counter-clockwise."""
-    found = []
-    for cell, corners in enumerate(areas.corners):
-        sides = zip(corners, (*corners[1:], corners[0]), strict=True)
-        turns = [((end - start).conjugate() * (spot - start)).imag / abs(end - start) for start, end in sides]
-        if min(turns) >= slack:
-            found.append(cell)
-    return found
+def row_city(places: NDArray[np.float64]) -> City:
+    """A city of some nodes in a row, each with demand, and a station at the first."""
+    names = [f"n{number}" for number in range(len(places))]
+    return replace(
+        generate_grid(side=2, num_stations=1, load=0.1, seed=1),
+        nodes=tuple(Node(name, *place) for name, place in zip(names, places.tolist(), strict=True)),
+        links=tuple(Link(f"l{start}", start, end, False, 1.0) for start, end in pairwise(names)),
+        stations=(Station("s", names[0], 2),),
+        demand=tuple(DemandPoint(name, 1.0) for name in names),
+    )
 
 
-def size_of(corners: tuple[complex, ...]) -> float:
-    """The area of a polygon, by the shoelace formula."""
-    pairs = zip(corners, (*corners[1:], corners[0]), strict=True)
-    return sum((start.conjugate() * end).imag for start, end in pairs) / 2.0
-
-
-def grid(side: int) -> NDArray[np.complex128]:
-    """The places of a square grid, column by column."""
-    x, y = np.divmod(np.arange(side * side), side)
-    return projected(x.tolist(), y.tolist())
-
-
-CITIES = {
+CITIES: dict[str, Callable[[Random], NDArray[np.float64]]] = {
     "spread": lambda rng: rng.random((300, 2)),
     "two towns": lambda rng: np.concatenate([rng.random((60, 2)), 0.2 * rng.random((60, 2)) + (3.0, 1.0)]),
     "one line": lambda rng: np.column_stack([np.sort(rng.random(40)), np.zeros(40)]),
@@ -41,10 +36,9 @@ CITIES = {
     "twice": lambda rng: np.tile(rng.random((30, 2)), (2, 1)),
     "two": lambda rng: rng.random((2, 2)),
     "three": lambda rng: rng.random((3, 2)),
-    "one": lambda rng: rng.random((1, 2)),
     "one spot": lambda rng: np.full((5, 2), 7.5),
     "a far one": lambda rng: np.concatenate([rng.random((50, 2)), [(400.0, -90.0)]]),
-    "huge": lambda rng: 1e308 * (2.0 * rng.random((30, 2)) - 1.0),
+    "huge": lambda rng: 1e12 * (2.0 * rng.random((30, 2)) - 1.0),
     "tiny": lambda rng: 1e-320 * rng.random((30, 2)),
     "far away": lambda rng: 1e6 * rng.random((30, 2)) + 5e9,
     "a grid": lambda rng: np.array(list(product(range(12), range(9))), float),
@@ -52,81 +46,75 @@ CITIES = {
 
 
 @pytest.mark.parametrize("name", CITIES)
-def test_every_place_is_in_exactly_one_cell_and_cells_cover_what_is_near(name: str) -> None:
-    """A place lies in its own cell only; so does any spot near it among the places that it is nearest to."""
-    rng = np.random.default_rng(3)
-    coords = CITIES[name](rng)
-    places = projected(coords[:, 0].tolist(), coords[:, 1].tolist())
-    assert np.abs(places.real).max() <= 0.5 + 1e-9
-    assert np.abs(places.imag).max() <= 0.5 + 1e-9
-    areas = cells_of(places)
-    middles = np.array(areas.middles)
-    assert len(areas.cell_of) == len(places)
-    assert np.abs(middles[areas.cell_of] - places).max() < 2e-6
-    for cell, middle in enumerate(areas.middles):
-        assert holds(areas, middle) == [cell]
-    for first, second in rng.integers(len(places), size=(200, 2)):
-        spot = places[first] + rng.random() * (places[second] - places[first])
-        distances = np.sort(np.abs(middles - spot))
-        inside = holds(areas, spot)
-        assert len(holds(areas, spot, 1e-9)) <= 1
-        if distances[0] < 1.99 * areas.spacing:
-            assert int(np.abs(middles - spot).argmin()) in inside or distances[1] - distances[0] < 1e-9
-        if distances[0] > 4.0 * areas.spacing:
-            assert inside == []
+def test_every_place_is_in_its_own_area_and_no_two_areas_overlap(name: str) -> None:
+    """The plane is a square of side 1 around 0; a demand node lies in its area, of several at one place the first."""
+    areas = areas_of(row_city(CITIES[name](np.random.default_rng(3))))
+    assert np.abs(areas.plane.nodes).max() <= 0.5 + 1e-9
+    assert shapely.is_valid(areas.shapes).all()
+    _, first = np.unique(areas.middles, axis=0, return_index=True)
+    assert shapely.contains_xy(areas.shapes[first], areas.middles[first]).all()
+    total = sum(shape.area for shape in areas.shapes)
+    assert shapely.union_all(areas.shapes).area == pytest.approx(total, rel=1e-6)
 
 
-def test_no_cell_reaches_far_out_of_the_city() -> None:
-    """No corner is more than half a spacing outside of the places, in each of 48 directions."""
-    places = projected(*np.random.default_rng(4).random((2, 80)).tolist())
-    areas = cells_of(places)
-    for way in np.exp(2j * np.pi * np.arange(48) / 48.0):
-        reach = max((corner * way.conjugate()).real for corners in areas.corners for corner in corners)
-        assert reach <= (places * way.conjugate()).real.max() + 0.5 * areas.spacing + 1e-6
+def grid(side: int) -> City:
+    """A whole grid, with demand at every node; the number of a node is row by row."""
+    return generate_grid(side=side, num_stations=2, load=0.1, seed=1, sparseness=1.0)
 
 
 def test_a_grid_gives_squares_with_the_neighbours_of_the_grid() -> None:
-    """Cells of a grid are squares of one size, and touch along the links of the full grid, no corner to corner."""
-    side = 6
-    areas = cells_of(grid(side))
-    inner = [areas.cell_of[x * side + y] for x in range(1, side - 1) for y in range(1, side - 1)]
-    assert [size_of(areas.corners[cell]) for cell in inner] == pytest.approx([(1.0 / (side - 1)) ** 2] * len(inner))
-    numbers = areas.cell_of.reshape(side, side)
-    links = [*zip(numbers[1:].ravel(), numbers[:-1].ravel(), strict=True)]
-    links += [*zip(numbers[:, 1:].ravel(), numbers[:, :-1].ravel(), strict=True)]
-    assert areas.neighbours == sorted((min(a, b), max(a, b)) for a, b in links)
+    """Areas of a grid are squares of one size, and touch along the links of the full grid, no corner to corner."""
+    city, side = grid(6), 6
+    areas = areas_of(city)
+    inner = [n for n, node in enumerate(city.nodes) if {node.x_coord, node.y_coord}.isdisjoint({0.0, side - 1.0})]
+    assert len(inner) == (side - 2) ** 2
+    assert [areas.shapes[n].area for n in inner] == pytest.approx([(1.0 / (side - 1)) ** 2] * len(inner))
+    number = city.node_numbers
+    links = [(number[link.from_node_id], number[link.to_node_id]) for link in city.links]
+    assert areas.neighbours == sorted((min(pair), max(pair)) for pair in links)
+    assert areas.spacing == pytest.approx(0.2)
 
 
 def test_longitude_and_latitude_are_drawn_to_scale() -> None:
-    """At 60 degrees north a degree of longitude is half of one of latitude; metres and large grids stay as they are."""
-    degrees = projected([4.0, 5.0, 4.0], [59.5, 59.5, 60.5])
-    assert abs(degrees[1] - degrees[0]) / abs(degrees[2] - degrees[0]) == pytest.approx(cos(radians(59.83)), abs=1e-3)
+    """At 60 degrees north a degree of longitude is half of one of latitude; metres and large grids stay as they are.
+
+    Back in coordinates every node is where it was.
+    """
+
+    def places(*coords: tuple[float, float]) -> NDArray[np.float64]:
+        city = row_city(np.array(coords))
+        plane = Plane(city)
+        assert plane.coordinates(plane.nodes) == pytest.approx(np.array(coords), rel=1e-12)
+        return plane.nodes
+
+    def far(start: NDArray[np.float64], end: NDArray[np.float64]) -> float:
+        return float(np.hypot(*(end - start)))
+
+    degrees = places((4.0, 59.5), (5.0, 59.5), (4.0, 60.5))
+    assert far(degrees[0], degrees[1]) / far(degrees[0], degrees[2]) == pytest.approx(cos(radians(59.83)), abs=1e-3)
     for scale in (1000.0, 1e-3, 10.0):
-        square = projected([0.0, scale, 0.0], [0.0, 0.0, scale])
-        assert abs(square[1] - square[0]) == pytest.approx(abs(square[2] - square[0]), rel=1e-3)
-    assert projected([500_000.0, 501_000.0], [4_500_000.0, 4_500_000.0]) == pytest.approx([-0.5, 0.5])
+        square = places((0.0, 0.0), (scale, 0.0), (0.0, scale))
+        assert far(square[0], square[1]) == pytest.approx(far(square[0], square[2]), rel=1e-3)
+    assert places((5e5, 4.5e6), (5.01e5, 4.5e6)) == pytest.approx(np.array([(-0.5, 0.0), (0.5, 0.0)]))
 
 
-def test_borders_and_territories_of_two_halves_and_an_island() -> None:
-    """The border of a half goes straight through the grid; a cell inside it may be a territory of its own."""
-    areas = cells_of(grid(6))
-    numbers = areas.cell_of.reshape(6, 6)
-    owners = np.zeros(36, int)
-    owners[numbers[3:].ravel()] = 1
-    groups = territories(areas, owners.tolist())
-    assert sorted(map(sorted, groups)) == sorted([sorted(numbers[:3].ravel()), sorted(numbers[3:].ravel())])
-    between = borders(areas, owners.tolist(), numbers[2])
-    length = sum(abs(end - start) for start, end in between if max(abs(start.real), abs(end.real)) < 1e-6)
-    assert length == pytest.approx(1.2)  # six cells, each a fifth of the distance from the first place to the last
-    owners[numbers[1, 1]] = 2
-    assert [len(group) for group in territories(areas, owners.tolist())] == [18, 17, 1]
-    assert len(borders(areas, owners.tolist(), [numbers[1, 1]])) == 4
+def test_territories_of_two_halves_and_an_island() -> None:
+    """Each half hangs together; an area inside it may be a territory of its own; the border goes straight through."""
+    city = grid(6)
+    areas, owners = areas_of(city), [int(node.x_coord >= 3.0) for node in city.nodes]
+    halves = [[n for n, owner in enumerate(owners) if owner == half] for half in (0, 1)]
+    assert sorted(areas.territories(owners)) == sorted(halves)
+    between = shapely.intersection(areas.union(halves[0]), areas.union(halves[1]))
+    assert between.length == pytest.approx(1.2, rel=0.02)  # six areas, each a fifth of the distance between the ends
+    island = next(n for n, node in enumerate(city.nodes) if (node.x_coord, node.y_coord) == (1.0, 1.0))
+    owners[island] = 2
+    assert [len(group) for group in areas.territories(owners)] == [18, 17, 1]
 
 
 def test_two_of_a_pair_never_have_one_colour_even_if_colours_run_out() -> None:
     """Random graphs and a complete one, which needs as many colours as it has places."""
     rng = np.random.default_rng(5)
-    places = (rng.random(40) + 1j * rng.random(40)).tolist()
+    places = rng.random((40, 2))
     for density in (0.05, 0.2, 0.8):
         pairs = [pair for pair in combinations(range(40), 2) if rng.random() < density]
         colours = coloured(places, pairs, 8)
@@ -137,14 +125,6 @@ def test_two_of_a_pair_never_have_one_colour_even_if_colours_run_out() -> None:
 
 def test_colours_differ_while_there_are_enough_and_then_lie_apart() -> None:
     """Nine places have nine colours; a tenth takes that of the place farthest from it."""
-    colours = coloured([complex(number, 0.0) for number in range(10)], [], 9)
+    colours = coloured(np.array([(float(number), 0.0) for number in range(10)]), [], 9)
     assert sorted(colours[:9]) == list(range(9))
     assert colours[9] == colours[0]
-
-
-def test_a_label_takes_the_first_spot_that_is_free() -> None:
-    """Not on another label and not out of the frame; if there is none, that is said."""
-    frame, taken = (0.0, 0.0, 10.0, 10.0), [(4.0, 4.0, 6.0, 6.0)]
-    assert free_spot([5 + 5j, 9.5 + 5j, 5 + 7j], 2.0, 1.0, taken, frame) == 5 + 7j
-    assert free_spot([5 + 6.5j], 2.0, 1.0, taken, frame) == 5 + 6.5j  # boxes may touch
-    assert free_spot([5 + 5j, 9.5 + 5j], 2.0, 1.0, taken, frame) is None

@@ -7,6 +7,7 @@ import pytest
 from tests.town import plain_town
 
 from runcard.city import Objective, generate_grid
+from runcard.city.model import LATE
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
@@ -42,14 +43,14 @@ def test_what_a_decision_is_compared_with_is_what_it_says(problem: DispatchProbl
 
 
 def made_up(
-    policy: str, decision: str, best_now: str, closest: str, num_teams: int = 6, *, reason: str = ""
+    policy: str, decision: str, best_now: str, closest: str, num_teams: int = 6, objective: Objective = LATE
 ) -> Explanation:
     """An explanation with teams of one truck, of which the decision is at 2 % + 1 % and the others at 1 % + 3 %."""
     other = {"p_late": 0.01, "price": 0.03}
+    small = replace(generate_grid(side=2, num_stations=2, load=0.1, seed=1), objective=objective)
     return Explanation(
         place="n1",
-        policy=policy,
-        reason=reason,
+        fleet=fleet_of(solve_problem(dispatch_problem(small), policy)),
         decision=Decision(team=(decision,), p_late=0.02, price=0.01, alternatives=()),
         best_now=Option(team=(best_now,), **other),
         closest=Option(team=(closest,), **other),
@@ -62,7 +63,7 @@ def test_the_best_team_now_needs_no_excuse() -> None:
     """Where the same team is surest, closest and chosen, there is one sum and one remark."""
     assert made_up("optimal", "a", "a", "a").reasons == [
         "Of the 6 teams that could go it minimises P(late now) + price of the team: "
-        "P(late now) 2.00% + price 1.00% = 3.00%.",
+        "P(late now) 2.00 % + price 1.00 % = 3.00 %.",
         "No other team is surer to be in time now.",
     ]
 
@@ -70,27 +71,27 @@ def test_the_best_team_now_needs_no_excuse() -> None:
 def test_a_team_held_back_is_named_with_its_price() -> None:
     """Where another team is surer now, it is named with the same sum, and once if closest-first would send it."""
     assert made_up("optimal", "a", "b", "b").reasons[1:] == [
-        "Surest to be in time now is b, which closest-first would send: P(late now) 1.00% + price 3.00% = 4.00%."
+        "Surest to be in time now is b, which closest-first would send: P(late now) 1.00 % + price 3.00 % = 4.00 %."
     ]
     assert made_up("optimal", "a", "b", "c").reasons[1:] == [
-        "Surest to be in time now is b: P(late now) 1.00% + price 3.00% = 4.00%.",
-        "Closest-first would send c: P(late now) 1.00% + price 3.00% = 4.00%.",
+        "Surest to be in time now is b: P(late now) 1.00 % + price 3.00 % = 4.00 %.",
+        "Closest-first would send c: P(late now) 1.00 % + price 3.00 % = 4.00 %.",
     ]
     assert len(made_up("optimal", "a", "b", "a").reasons) == 2
 
 
 def test_closest_first_gives_its_own_reason() -> None:
     """It does not claim that its team has the smallest sum."""
-    assert made_up("closest-first", "a", "b", "a", reason="is the closest").reasons == [
-        "Of the 6 teams that could go it is the closest: P(late now) 2.00% + price 1.00% = 3.00%.",
+    assert made_up("closest-first", "a", "b", "a").reasons == [
+        "Of the 6 teams that could go it is the closest: P(late now) 2.00 % + price 1.00 % = 3.00 %.",
         "Closest-first does not look at prices.",
     ]
 
 
 def test_a_card_gives_its_own_reason() -> None:
     """A fixed card sends what comes first on it, whatever the sum."""
-    assert made_up("fixed-card", "a", "b", "a", reason="comes first on the card").reasons == [
-        "Of the 6 teams that could go it comes first on the card: P(late now) 2.00% + price 1.00% = 3.00%.",
+    assert made_up("fixed-card", "a", "b", "a").reasons == [
+        "Of the 6 teams that could go it comes first on the card: P(late now) 2.00 % + price 1.00 % = 3.00 %.",
         "Fixed-card does not look at prices.",
     ]
 
@@ -111,7 +112,7 @@ def test_every_policy_explains_itself(problem: DispatchProblem, name: str) -> No
 def test_where_there_is_no_choice_none_is_explained() -> None:
     """A single team that could go is compared with nothing."""
     assert made_up("optimal", "a", "a", "a", num_teams=1).reasons == [
-        "It is the only team that could go: P(late now) 2.00% + price 1.00% = 3.00%."
+        "It is the only team that could go: P(late now) 2.00 % + price 1.00 % = 3.00 %."
     ]
 
 
@@ -121,9 +122,8 @@ def counted_otherwise(objective: Objective, decision: str, best_now: str) -> Exp
     costs = (4.0, 3.0) if objective.minimise == "minutes" else (0.02 + 4.0 * weight, 0.01 + 3.0 * weight)
     going = Decision(team=(decision,), p_late=0.02, price=1.0, alternatives=(), cost=costs[0], minutes=4.0)
     other = Option(team=(best_now,), p_late=0.01, price=3.0, cost=costs[1], minutes=3.0)
-    plain = made_up("optimal", decision, best_now, best_now)
-    prices = {decision: 1.0}
-    return replace(plain, decision=going, best_now=other, closest=other, objective=objective, truck_prices=prices)
+    plain = made_up("optimal", decision, best_now, best_now, objective=objective)
+    return replace(plain, decision=going, best_now=other, closest=other, truck_prices={decision: 1.0})
 
 
 def test_minutes_are_explained_in_minutes() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import Collection, PathCollection
@@ -17,7 +18,7 @@ from tests.town import plain_town
 from runcard.city import City, DemandPoint, Objective, generate_grid
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.map import draw_map, map_figure
+from runcard.outputs.map import draw_map, free_spot, map_figure
 from runcard.outputs.panels import area_colours, drawing_of, panels_of
 from runcard.policy.base import Policy
 from runcard.policy.by_order import OrderPolicy
@@ -77,8 +78,8 @@ def test_each_cell_is_drawn_once_in_the_colour_of_its_station(
         areas = collection(axes, "areas")
         drawn = [to_hex(colour).upper() for colour in areas.get_facecolor()]
         assert drawn == [colours[owner] for owner in panel.owners]
-        for path, corners in zip(areas.get_paths(), ground.areas.corners, strict=True):
-            assert [complex(*vertex) for vertex in path.vertices[:-1]] == list(corners)
+        for path, shape in zip(areas.get_paths(), ground.areas.shapes, strict=True):
+            assert path.vertices == pytest.approx(shapely.get_coordinates(shape))
         assert len(collection(axes, "departing").get_paths()) == len(panel.departing)
         assert collection(axes, "departing").get_hatch()
 
@@ -130,8 +131,8 @@ def test_words_say_what_is_shown(city: City, policies: list[Policy], figure: Fig
     words = words_of(figure)
     for part in (
         "Two Bridges: who is sent when every truck is idle",
-        f"Closest-first: {evaluate(policies[0]).late_fraction:.2%} late",
-        f"Optimal: {evaluate(policies[1]).late_fraction:.2%} late",
+        f"Closest-first: {100.0 * evaluate(policies[0]).late_fraction:.2f} % late",
+        f"Optimal: {100.0 * evaluate(policies[1]).late_fraction:.2f} % late",
         "First truck",
         "Second truck: not as closest-first in",
         "Price of a truck",
@@ -236,3 +237,11 @@ def test_without_matplotlib_the_error_names_the_extra(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"runcard\[report\]"):
         draw_map(city, policies, tmp_path / "map.png")
+
+
+def test_a_label_takes_the_first_spot_that_is_free() -> None:
+    """Not on another label and not out of the frame; if there is none, that is said."""
+    frame, taken = (0.0, 0.0, 10.0, 10.0), [(4.0, 4.0, 6.0, 6.0)]
+    assert free_spot([5 + 5j, 9.5 + 5j, 5 + 7j], 2.0, 1.0, taken, frame) == 5 + 7j
+    assert free_spot([5 + 6.5j], 2.0, 1.0, taken, frame) == 5 + 6.5j  # boxes may touch
+    assert free_spot([5 + 5j, 9.5 + 5j], 2.0, 1.0, taken, frame) is None

@@ -25,7 +25,7 @@ NAME = "one-step-mean-field"
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is solved exactly."""
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
 
 
 @pytest.fixture

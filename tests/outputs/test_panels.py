@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from tests.town import plain_town
 
 from runcard.city import City, DemandPoint, generate_grid
 from runcard.mdp.from_city import dispatch_problem
-from runcard.outputs.panels import AREA_COLOURS, NOBODY, area_colours, drawing_of, panels_of
+from runcard.outputs.areas import AREA_COLOURS, NOBODY
+from runcard.outputs.panels import area_colours, drawing_of, panels_of
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate, solve_problem
 
@@ -35,8 +35,8 @@ def test_a_panel_has_the_stations_that_the_policy_sends_from_the_closest_first(
     assert [panel.rank for panel in panels] == [0, 0, 0, 1, 1, 1]
     for number, policy in enumerate(policies):
         problem = policy.problem
-        for cell, point in enumerate(ground.points):
-            sent = [problem.station_ids[panel.owners[cell]] for panel in panels[number :: len(policies)]]
+        for area, point in enumerate(ground.points):
+            sent = [problem.station_ids[panel.owners[area]] for panel in panels[number :: len(policies)]]
             assert sorted(sent) == sorted(policy.decide(problem.trucks, point).team)
             order = [problem.station_ids[i] for i in problem.order[point]]
             assert sent == sorted(sent, key=order.index)
@@ -60,8 +60,8 @@ def test_titles_tell_the_late_fraction_where_it_is_known(city: City, policies: l
     closest, card, optimal = policies
     known = evaluate(closest)
     titles = [panel.title for panel in panels_of(drawing_of(city), policies, [known])]
-    assert titles[0] == f"Closest-first: {known.late_fraction:.2%} late"
-    assert titles[2] == f"Optimal: {evaluate(optimal).late_fraction:.2%} late"
+    assert titles[0] == f"Closest-first: {100.0 * known.late_fraction:.2f} % late"
+    assert titles[2] == f"Optimal: {100.0 * evaluate(optimal).late_fraction:.2f} % late"
     assert titles[3:] == ["Closest-first", "Fixed-card", "Optimal"]
     unproven = solve_problem(card.problem, "one-step-mean-field")
     assert panels_of(drawing_of(city), [unproven])[0].title == "One-step-mean-field"
@@ -71,17 +71,15 @@ def test_titles_tell_the_late_fraction_where_it_is_known(city: City, policies: l
 
 
 def test_of_several_incident_classes_the_most_frequent_is_shown(city: City) -> None:
-    """Classes of a node, and nodes in one spot, share a cell; the first listed counts among equals."""
+    """Classes of a node share an area; the first listed counts among equals."""
     extra = (DemandPoint("old-a1", 100.0, trucks=1), DemandPoint("old-a1", 0.0))
     ground = drawing_of(replace(city, demand=(*city.demand, *extra)))
     assert len(ground.points) == len(city.demand)
-    cell = ground.areas.cell_of[len(city.demand)]
-    assert ground.points[cell] == len(city.demand)
-    assert ground.incidents_per_day[cell] == pytest.approx(100.0 + city.demand[0].incidents_per_day)
-    nodes = tuple(replace(node, x_coord=1.0, y_coord=2.0) for node in city.nodes)
-    everywhere = drawing_of(replace(city, nodes=nodes))
-    rates = [point.incidents_per_day for point in city.demand]
-    assert everywhere.points == (int(np.argmax(rates)),)
+    (area,) = (n for n, node_id in enumerate(ground.areas.node_ids) if node_id == "old-a1")
+    assert ground.points[area] == len(city.demand)
+    assert ground.incidents_per_day[area] == pytest.approx(100.0 + city.demand[0].incidents_per_day)
+    few = replace(city, demand=tuple(replace(point, incidents_per_day=1.0) for point in city.demand) + extra[1:])
+    assert drawing_of(few).points[area] == 0
 
 
 def test_missing_trucks_come_from_outside_and_fewer_are_needed_than_there_are_maps() -> None:
@@ -92,7 +90,7 @@ def test_missing_trucks_come_from_outside_and_fewer_are_needed_than_there_are_ma
     ground = drawing_of(city)
     first, second = panels_of(ground, [solve_problem(dispatch_problem(city), "optimal")])
     assert set(first.owners) == {0}
-    assert [second.owners[cell] for cell in ground.areas.cell_of] == [NOBODY] * 4 + [1] * 5
+    assert list(second.owners) == [NOBODY] * 4 + [1] * 5
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ def test_before_and_after_are_those_of_an_assessment(changes: list[object]) -> N
 def test_pages_draw_the_parts(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row and a bar of four parts for each rule, as long as they add up; where they are not known, a page says so."""
     if not exact:
-        monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+        monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     city = random_department(3)
     report = find(city, Effort(incidents=400), quick=True)
     effect = find_effect(city, [Load(1.2)], incidents=None if exact else 1_000)

@@ -32,8 +32,8 @@ def test_a_team_reads_as_a_phrase() -> None:
 
 @pytest.mark.parametrize(
     ("fraction", "words"),
-    [(0.0, "0.00%"), (0.0321, "3.21%"), (0.5, "50.00%"), (1.0, "100.00%"), (0.0000123, "0.0012%"),
-     (-0.0000123, "-0.0012%"), (0.999997, "99.9997%"), (2.34e-16, "2.3e-14%"), (-2.34e-16, "-2.3e-14%")],
+    [(0.0, "0.00 %"), (0.0321, "3.21 %"), (0.5, "50.00 %"), (1.0, "100.00 %"), (0.0000123, "0.0012 %"),
+     (-0.0000123, "-0.0012 %"), (0.999997, "99.9997 %"), (2.34e-16, "2.3e-14 %"), (-2.34e-16, "-2.3e-14 %")],
 )  # fmt: skip
 def test_a_percentage_shows_what_is_there(fraction: float, words: str) -> None:
     """What is not zero does not look like zero, and what is not certain does not look certain."""

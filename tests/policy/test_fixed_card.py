@@ -10,6 +10,7 @@ from tests.seeds import each_seed
 
 import runcard.policy.fixed_card
 from runcard.mdp.evaluate import evaluate_rule
+from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.progress import Progress
 from runcard.policy.by_order import exact_prices
@@ -190,14 +191,26 @@ def test_independent_cards_are_better_in_truth() -> None:
     assert better >= 9
 
 
-def test_steady_chances_at_any_load() -> None:
-    """The steady busy chances solve their equations from 1e-6 to 100 incidents per truck and busy time."""
+def test_steady_chances_and_prices_at_any_load() -> None:
+    """From 1e-6 to 100 incidents per truck and busy time steady chances solve their equations, and there are prices.
+
+    Where chances are neither 0 nor 1, central differences of the equations and of the late incidents give the same.
+    """
     for load in (1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0):
         problem = make_problem([1, 2, 1, 3, 1], [1, 2, 3, 4, 2], load=load, seed=1)
-        card = IndependentCard(problem, problem.order, 1)
-        flow, _ = card._flow(card.busy)
-        assert np.abs(flow).max() <= 1e-9 * problem.total_incidents_per_day
+        card, trucks = IndependentCard(problem, problem.order, 1), IndependentTrucks(problem, problem.order)
+
+        def of(busy: np.ndarray, problem: DispatchProblem = problem, trucks: IndependentTrucks = trucks) -> np.ndarray:
+            flow = trucks.station_demand(busy) * (1.0 - busy) - problem.returns_per_day * busy
+            return np.append(flow, trucks.asked_and_late(np.repeat(busy, problem.trucks))[1])
+
+        assert np.abs(of(card.busy)[:-1]).max() <= 1e-9 * problem.total_incidents_per_day
         assert np.isfinite(card.prices()).all()
+        if 0.1 <= load <= 10.0:
+            moves = 1e-5 * np.eye(5)
+            slopes = np.array([(of(card.busy + move) - of(card.busy - move)) / 2e-5 for move in moves])
+            expected = np.linalg.solve(slopes[:, :-1], -slopes[:, -1]) / problem.trucks
+            np.testing.assert_allclose(card.prices(), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [ExactCard, IndependentCard])

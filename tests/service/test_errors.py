@@ -1,6 +1,5 @@
 """Requests that do not make sense: each is a problem document with a sentence, and nothing is recorded."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -134,13 +133,6 @@ def test_what_is_not_there_is_said(unchanged: Any, method: str, path: str, body:
     response = unchanged.request(method, path, **({} if body is None else {"json": body}))
     assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
     assert response.json()["detail"]
-
-
-def test_a_missing_package_is_said(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without duckdb a table as Parquet is 501, with the command that installs it; it is no fault of the question."""
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    response = client.get("/v1/decisions.parquet")
-    assert (response.status_code, "pip install 'runcard[service]'" in response.json()["detail"]) == (501, True)
 
 
 @pytest.mark.parametrize(("error", "status"), [(NotConvergedError("no end"), 500), (AuditError("disk full"), 503)])

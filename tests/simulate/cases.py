@@ -1,7 +1,7 @@
 """Small cities, their policies, and the records of a simulation, for the tests of this folder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from runcard.plan.fleet import Fleet, fleet_of
 from runcard.plan.plan import Plan
 from runcard.policy.base import Policy
 from runcard.simulate.engine import simulate_plans
-from runcard.simulate.result import KindSimulation, SimulatedPolicy, interval_of
+from runcard.simulate.result import Batch, KindSimulation, SimulatedPolicy, interval_of
 from runcard.simulate.scenario import Scenario, built_in_names, read_scenario
 
 POLICIES = ("closest-first", "one-step", "optimal", "fixed-card")
@@ -135,6 +135,14 @@ def holds(values: Sequence[float] | NDArray[np.float64], exact: float, level: fl
     """Whether the interval of a mean of independent values has a number in it."""
     found = interval_of(values, level)
     return found.low <= exact <= found.high
+
+
+def assert_same_batches(one: SimulatedPolicy, other: SimulatedPolicy) -> None:
+    """Assert that two results are of the same batches, bit for bit."""
+    assert len(one.batches) == len(other.batches)
+    for left, right in zip(one.batches, other.batches, strict=True):
+        for field in fields(Batch):
+            assert np.array_equal(getattr(left, field.name), getattr(right, field.name)), field.name
 
 
 def late_fractions(result: SimulatedPolicy) -> NDArray[np.float64]:

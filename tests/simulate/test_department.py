@@ -1,7 +1,7 @@
 """Departments of several kinds: each kind against the exact solver, and all together against a joint simulation."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
@@ -20,10 +20,11 @@ from runcard.policy.base import Policy
 from runcard.simulate import engine
 from runcard.simulate.engine import SimulationProgress, batch_key, possible_scenarios, simulate_plans
 from runcard.simulate.model import build_model
-from runcard.simulate.result import Batch, SimulatedPolicy, Simulation, ratio_interval
+from runcard.simulate.result import Simulation, ratio_interval
 from runcard.simulate.scenario import Scenario, Shift, built_in_names, read_scenario
 
 from .cases import (
+    assert_same_batches,
     department_of,
     department_policies,
     department_records,
@@ -124,13 +125,6 @@ def assert_same(city: City, records: NDArray[np.void], expected: list[Outcome], 
     weights = [sum(city.standards[n].weight for n in one.missed) for one in expected]
     np.testing.assert_allclose(records["missed"], weights)
     assert records["late"].tolist() == [bool(one.missed) for one in expected]
-
-
-def assert_same_batches(one: SimulatedPolicy, other: SimulatedPolicy) -> None:
-    """Assert that two results are of the same batches, bit for bit."""
-    for left, right in zip(one.batches, other.batches, strict=True):
-        for field in fields(Batch):
-            assert np.array_equal(getattr(left, field.name), getattr(right, field.name)), field.name
 
 
 def split(city: City, of_type: str) -> City:

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -20,12 +20,13 @@ from runcard.policy.base import Policy
 from runcard.policy.by_function import FunctionPolicy
 from runcard.simulate import engine, rules
 from runcard.simulate.engine import simulate_plans
-from runcard.simulate.result import Batch, SimulatedPolicy
+from runcard.simulate.result import SimulatedPolicy
 from runcard.simulate.rules import ArrayRule, HourlyAhead
 from runcard.simulate.scenario import Scenario, read_scenario
 
 from .cases import (
     POLICIES,
+    assert_same_batches,
     department_of,
     department_policies,
     holds,
@@ -148,14 +149,6 @@ def test_the_number_of_idle_trucks_is_distributed_as_it_must_be(given: dict[str,
         assert result.idle_chances == pytest.approx(parts.mean(axis=0), abs=1e-3)
         for n, chance in enumerate(exact):
             assert holds(parts[:, n], float(chance))
-
-
-def assert_same_batches(one: SimulatedPolicy, other: SimulatedPolicy) -> None:
-    """Assert that two results are of the same batches, bit for bit."""
-    assert len(one.batches) == len(other.batches)
-    for left, right in zip(one.batches, other.batches, strict=True):
-        for field in fields(Batch):
-            assert np.array_equal(getattr(left, field.name), getattr(right, field.name)), field.name
 
 
 def test_a_longer_run_begins_with_other_batches_of_the_same_incidents() -> None:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.stats import chi2
+from tests.mdp.reference import Dense
 from tests.weeks import ALL_WEEK, DAY, NIGHT, with_days, with_days_by_type
 
 import runcard
@@ -191,30 +192,17 @@ def weekly_late_fraction(city: City, policies: dict[str, Policy]) -> float:
     p' = p Q_h in each hour h, so that a week maps p to p exp(Q_0 t) ... exp(Q_167 t), and p is its fixed point. The
     late incidents of an hour are ∫ p exp(Q_h s) ds c_h, with c_h the late incidents a minute in each state.
     """
-    states = list(np.ndindex(*(station.trucks + 1 for station in city.stations)))
-    number = {state: place for place, state in enumerate(states)}
     steps, sums, costs, rates = {}, {}, {}, {}
     for name, policy in policies.items():
-        seen = city.in_period(name)
-        flow, cost = np.zeros((len(states), len(states))), np.zeros(len(states))
-        for state, place in number.items():
-            for i, station in enumerate(city.stations):
-                if state[i] < station.trucks:
-                    home = number[(*state[:i], state[i] + 1, *state[i + 1 :])]
-                    flow[place, home] += (station.trucks - state[i]) / city.mean_busy_minutes
-            for j, point in enumerate(seen.demand):
-                decision, after = policy.decide(np.array(state), j), list(state)
-                for station_id in decision.team:
-                    if station_id != "outside":
-                        after[policy.problem.station_ids.index(station_id)] -= 1
-                flow[place, number[tuple(after)]] += point.incidents_per_day / 1440.0
-                cost[place] += point.incidents_per_day / 1440.0 * decision.p_late
-        flow -= np.diag(flow.sum(axis=1))
-        both = expm(60.0 * np.block([[flow, np.eye(len(states))], [np.zeros_like(flow), np.zeros_like(flow)]]))
-        steps[name], sums[name] = both[: len(states), : len(states)], both[: len(states), len(states) :]
-        costs[name], rates[name] = cost, seen.incidents_per_day / 24.0
+        problem, dense = policy.problem, Dense(policy.problem)
+        points, none = np.arange(problem.num_points), np.zeros((problem.num_states, problem.num_states))
+        table = np.array([policy.teams(np.array(state), points) for state in dense.states])
+        flow = dense.tau / 1440.0 * (dense.matrix(table) - np.eye(problem.num_states))
+        both = expm(60.0 * np.block([[flow, np.eye(problem.num_states)], [none, none]]))
+        steps[name], sums[name] = np.hsplit(both[: problem.num_states], 2)
+        costs[name], rates[name] = dense.rate_of(problem.cost, table) / 1440.0, problem.total_incidents_per_day / 24.0
     hours = [next(one.name for one in city.periods if hour in one.hours) for hour in range(168)]
-    chance = np.full(len(states), 1.0 / len(states))
+    chance = np.full(problem.num_states, 1.0 / problem.num_states)
     for _ in range(3):  # a week is far longer than it takes to forget the state
         late = incidents = 0.0
         for name in hours:

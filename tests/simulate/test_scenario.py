@@ -187,6 +187,16 @@ FAULTS = {
     "dispatch.redirect = true": (
         'expected busy.kind = "parts" with dispatch.redirect: without it nobody drives home; combine it with'
     ),
+    "call.minutes = -1\ndispatch.turn_back = 2": (
+        "expected dispatch.turn_back from 0 to 1, got 2.0; expected call.minutes >= 0, got -1.0"
+    ),
+    "busy.cv = 0.5\nout_of_service.repair_hours = 2": (
+        "expected no busy.cv for exponential, got 0.5; expected out_of_service.breakdowns_per_year > 0 with"
+    ),
+    "busy.cv = 'x'\ncal.minutes = 1\ntitel = 'y'": (
+        "expected busy.cv to be a number, got 'x'; unknown key cal.minutes (did you mean call.minutes?); "
+        "unknown key titel (did you mean title?)"
+    ),
     "shift = 1": "expected shifts as [[shift]] sections, got 1",
     "shift = [1]": "expected shifts as [[shift]] sections, got [1]",
     "[[shift]]\nstaton = 's0'": "shift 1: unknown key staton; expected station, trucks, every, unit, off_hours, days",
@@ -254,14 +264,9 @@ def test_a_fault_is_said_in_words(tmp_path: Path) -> None:
         assert "\n" not in message
 
 
-def test_a_file_that_is_not_text_is_said_so(tmp_path: Path) -> None:
-    """A file that is not UTF-8, a folder and a missing file each say so."""
-    (tmp_path / "bad.toml").write_bytes(b"title = '\xff'")
-    for word, words in (
-        ("bad.toml", "row 1 is not UTF-8 text"),
-        ("no.toml", "the file is missing"),
-        ("", "got a folder"),
-    ):
+def test_a_scenario_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """A file that is not there, and a folder."""
+    for word, words in (("no.toml", "no.toml: the file is missing"), ("", "got a folder")):
         with pytest.raises(InputError, match=words):
             read_scenario(str(tmp_path / word))
 

@@ -14,7 +14,7 @@ from runcard.mdp.problem import DispatchProblem
 from runcard.plan.file import load, said_of
 from runcard.plan.fleet import OTHER_CITY, Fleet
 from runcard.plan.plan import Plan
-from runcard.plan.words import expected_one_of
+from runcard.plan.words import expected_one_of, round_percent
 from runcard.policy import mean_field, neighbourhoods, optimal
 from runcard.policy.base import Policy
 from runcard.policy.closest_first import NAME as CLOSEST
@@ -22,8 +22,11 @@ from runcard.policy.solve import LABELS, RECIPES, check_horizon, policy_name, po
 from runcard.policy.solve_options import SolveOptions
 
 FILE_ENDING: Final = ".policy"
-SMALL_WORK: Final = 5e10
-"""Of `exact_work`: that of about 18 trucks and 400 demand points, some seconds. A report solves a dozen such cities."""
+SECONDS_OF_CHOICE: Final = 1e-10
+"""Of one core, for each state, team and demand point of an exact solution, about; teams count as stations²."""
+SOME_SECONDS: Final = 5.0
+"""What an exact solution may take that nobody asks for: about 18 trucks and 400 demand points. A report solves a dozen
+such cities."""
 OFTEN_BUSY: Final = 1 / 3
 """Part of the time. Up to it the mean field is solved sooner, and about as near to the optimum; beyond it, where the
 states are too many for one neighbourhood, it falls behind the neighbourhoods, and in the end behind closest-first
@@ -32,10 +35,10 @@ OF_WEEK: Final = "/week"
 """Behind the name of a policy: solved once, at the mean rates of the week, in a city with periods."""
 
 
-def exact_work(city: City) -> float:
-    """The work of solving a city of one kind exactly: states × demand points × stations²."""
+def exact_seconds(city: City) -> float:
+    """How long solving a city of one kind exactly takes, about: by states × demand points × stations²."""
     num_states = prod(trucks + 1 for trucks in city.trucks)
-    return float(num_states) * len(city.demand) * len(city.stations) ** 2
+    return SECONDS_OF_CHOICE * float(num_states) * len(city.demand) * len(city.stations) ** 2
 
 
 def needs_neighbourhoods(city: City) -> bool:
@@ -46,7 +49,7 @@ def needs_neighbourhoods(city: City) -> bool:
 
 def is_small(city: City) -> bool:
     """Whether a city of one kind is solved exactly where nobody says which policy is wanted: `optimal` is then best."""
-    return exact_work(city) <= SMALL_WORK
+    return exact_seconds(city) <= SOME_SECONDS
 
 
 def busy_part(city: City) -> float:
@@ -79,7 +82,7 @@ def policy_note(city: City, name: str) -> str:
     if name != mean_field.NAME or is_small(city) or not needs_neighbourhoods(city):
         return ""
     return (
-        f"{name} is for units that are mostly idle, and these are needed {busy_part(city):.0%} of the time: "
+        f"{name} is for units that are mostly idle, and these are needed {round_percent(busy_part(city))} of the time: "
         f"{neighbourhoods.NAME} is made for that, and was nearer to the optimum where it is known."
     )
 

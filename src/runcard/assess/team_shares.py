@@ -21,7 +21,6 @@ from runcard.mdp.rows import DecisionRule, TableRule, ValueRule, checked_rule
 from runcard.plan.plan import Plan
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate
-from runcard.simulate.engine import simulate_plans
 from runcard.threads import checked_threads, run_each
 
 LEFT_OUT = 1e-9
@@ -93,23 +92,6 @@ def _add_shares(
             states, probability, layout.states, rule.lines, rule.order, needed, layout.teams.mask,
             teams.number_of_code, share,
         )  # fmt: skip
-
-
-def simulated_shares(
-    city: City,
-    plans: Mapping[str, Plan],
-    *,
-    incidents: int,
-    seed: int = 1,
-    threads: int | None = None,
-) -> dict[str, dict[str, TeamShares]]:
-    """The shares of each kind under plans by name, counted over the same incidents."""
-    keeper = ShareKeeper(city, plans)
-    simulate_plans(
-        city, list(plans.values()), incidents=incidents, seed=seed, names=list(plans), threads=threads,
-        keep_records=keeper.keep,
-    )  # fmt: skip
-    return keeper.shares()
 
 
 class ShareKeeper:

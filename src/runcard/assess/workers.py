@@ -67,15 +67,23 @@ class Workers:
                 results.append(work(item))
             return results
         done: dict[int, Result] = {}
-        with connected(self.address) as client:
-            futures = {client.submit(work, item, pure=False): number for number, item in enumerate(items)}
-            for future in _as_completed(client, futures):
-                done[futures[future]] = _result_of(future)
-                begin(futures[future])
+        for number, result in done_on_cluster(self.address, work, items):
+            done[number] = result
+            begin(number)
         return [done[number] for number in range(len(items))]
 
 
 HERE: Final = Workers()
+
+
+def done_on_cluster(
+    address: str | None, work: Callable[[Item], Result], items: Sequence[Item]
+) -> Iterator[tuple[int, Result]]:
+    """The number and the result of each item as the workers of a Dask cluster are done with it, in any order."""
+    with connected(address) as client:
+        futures = {client.submit(work, item, pure=False): number for number, item in enumerate(items)}
+        for future in _as_completed(client, futures):
+            yield futures[future], _result_of(future)
 
 
 def _as_completed(client: Any, futures: Iterable[Any]) -> Iterator[Any]:

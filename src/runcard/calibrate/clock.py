@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.calibrate.rows import Column
 from runcard.city.conditions import near, shown
 from runcard.errors import InputError
 
@@ -28,207 +29,114 @@ NAN: Final = float("nan")
 EPOCH: Final = date(1970, 1, 1)
 DAY_SECONDS: Final = 86400
 HALF_HOUR: Final = 1800
-MOST_KEPT: Final = 400_000
-"""So many clock times are remembered; there are 86,400 unless they have fractions."""
 EARLIEST, LATEST = 1900, 2200
 COARSE_STEPS: Final = (5, 10, 15, 30, 60, 300, 600, 900)
 """Seconds in which coarse clocks go."""
 LEAST_MOMENTS: Final = 30
 MOST_MOMENTS: Final = 0.5
-_WIDTHS: Final = {"Y": 4, "m": 2, "d": 2, "H": 2, "I": 2, "M": 2, "S": 2, "p": 2}
-"""Of what strptime reads."""
-_LIMITS: Final = {"Y": (EARLIEST, LATEST), "m": (1, 12), "H": (0, 23), "I": (1, 12), "M": (0, 59), "S": (0, 59)}
-_ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ])[0-9]{2}:[0-9]{2}(?:(:[0-9]{2})(\.(?:[0-9]{3}){1,2})?)?")
+UNREADABLE: Final = "a time that cannot be read"
+TIME_FAULTS: Final = ("", UNREADABLE, "a time that the clocks skipped when they went forward")
+"""Why the times of a row cannot be used."""
 _CLOCK_PART: Final = re.compile(r"([T ])%[HIMSTX]")
-
-
-class TimeError(ValueError):
-    """A text that is no time; the message says why, as a reason for which rows are rejected."""
 
 
 class Clock:
     """Reads the times of a log, all written in one way."""
 
     def __init__(self, time_format: str, time_zone: str | None) -> None:
-        self._format, self._iso = time_format, time_format == "iso"
-        self._date_format, self._cut, self._time_format = ("", "", "") if self._iso else _parts(time_format)
-        self._cuts = self._date_format.count(self._cut) + 1 if self._cut else 1
+        self._iso = time_format == "iso"
+        self._date_format, cut, self._time_format = ("", "", "") if self._iso else _parts(time_format)
+        cuts = self._date_format.count(cut) if cut else 0
+        self.day_pattern = f"^([^{cut}]*{cut}){{1,{cuts + 1}}}" if cuts else "^([^ ]* |[^ T]*T)"
+        """Matches the date of a time, with the sign behind it."""
         self._zone = None if time_zone is None else _zone(time_zone)
-        self._days: dict[str, int] = {}
-        self._seconds: dict[str, tuple[float, float | None]] = {}
-        self._offsets: dict[int, tuple[int, int]] = {}
-        self._even_days = cache(self._even_day)
+        self._has_fraction = self._iso or self._time_format.endswith(".%f")
+        self._whole_seconds, self._offsets = cache(self._read_clock), cache(self._find_offsets)
+        self._values = cache(lambda read, texts: np.array(list(map(read, texts))))
         self.with_offset = self.without_offset = self.read_twice = 0
 
-    def read(self, text: str) -> tuple[float, float | None]:
-        """The seconds since 1970 of a local time, and its offset from UTC in seconds if the text has one."""
-        if self._cuts > 1:
-            *words, clock = text.split(self._cut, self._cuts)
-            day = self._cut.join(words)
-        else:
-            day, _, clock = text.partition(" ") if " " in text else text.partition("T")
-        days = self._days.get(day)
-        if days is None:
-            days = self._read_day(day)
-        found = self._seconds.get(clock)
-        if found is None:
-            found = self._read_clock(clock)
-        if found[1] is None:
-            self.without_offset += 1
-        else:
-            self.with_offset += 1
-        return days * DAY_SECONDS + found[0], found[1]
+    def _read_day(self, text: str) -> tuple[float, float]:
+        """When a date begins in seconds since 1970, NaN if it is none, and its offset from UTC, NaN if it changes."""
+        with suppress(ValueError):
+            day = date.fromisoformat(text[:-1]) if self._iso else datetime.strptime(text[:-1], self._date_format).date()
+            if EARLIEST <= day.year <= LATEST:
+                begin = (day - EPOCH).days * DAY_SECONDS
+                offsets = {*self._offsets(begin // HALF_HOUR), *self._offsets((begin + DAY_SECONDS) // HALF_HOUR)}
+                return float(begin), float(offsets.pop()) if len(offsets) == 1 else NAN
+        return NAN, NAN
 
-    def _read_day(self, text: str) -> int:
-        try:
-            found = date.fromisoformat(text) if self._iso else datetime.strptime(text, self._date_format).date()
-        except ValueError:
-            raise TimeError("a time that cannot be read") from None
-        if not EARLIEST <= found.year <= LATEST:
-            raise TimeError("a time that cannot be read")
-        days = self._days[text] = (found - EPOCH).days
-        return days
+    def _read_time(self, text: str) -> tuple[float, float]:
+        """What `_read_clock` says, which reads clock times that differ only in parts of a second once."""
+        whole, point, figures = text.rpartition(".")
+        if not (self._has_fraction and point and figures.isascii() and figures.isdigit() and len(figures) <= 6):
+            return self._whole_seconds(text)
+        seconds, offset = self._whole_seconds(f"{whole}.0")
+        return seconds + int(figures.ljust(6, "0")) / 1e6, offset
 
-    def _read_clock(self, text: str) -> tuple[float, float | None]:
-        try:
+    def _read_clock(self, text: str) -> tuple[float, float]:
+        """The seconds of a clock time, NaN if it is none, and its offset from UTC, NaN if it has none."""
+        with suppress(ValueError):
             # Some write a space before the offset.
-            found = (
+            clock = (
                 time.fromisoformat(text.replace(" ", ""))
                 if self._iso
                 else datetime.strptime(text, self._time_format).timetz()
             )
-        except ValueError:
-            raise TimeError("a time that cannot be read") from None
-        offset = found.utcoffset()
-        seconds = 3600.0 * found.hour + 60.0 * found.minute + found.second + found.microsecond / 1e6
-        if len(self._seconds) >= MOST_KEPT:
-            self._seconds.clear()
-        self._seconds[text] = seconds, None if offset is None else offset.total_seconds()
-        return self._seconds[text]
+            offset = clock.utcoffset()
+            seconds = 3600.0 * clock.hour + 60.0 * clock.minute + clock.second + clock.microsecond / 1e6
+            return seconds, NAN if offset is None else offset.total_seconds()
+        return NAN, NAN
 
-    def columns(self, columns: Sequence[Sequence[str]]) -> tuple[Floats, Ints]:
-        """[column, row] the UTC seconds of many rows, NaN where a text is empty, and the rows that `times` has to read.
+    def _find_offsets(self, half_hour: int) -> tuple[int, int]:
+        """The offsets of local times before and after clocks went back; the second is greater where they skipped it."""
+        moment = datetime(1970, 1, 1) + timedelta(seconds=half_hour * HALF_HOUR)
+        first, second = (
+            int((moment.replace(tzinfo=self._zone, fold=fold).utcoffset() or timedelta()).total_seconds())
+            for fold in (0, 1)
+        )
+        return first, second
 
-        Nearly all times are figures of fixed width, without an offset in the text, and the clocks did not change on
-        their day. What these are does not depend on the rest of their row.
-        """
-        found = np.full((len(columns), len(columns[0])), NAN)
-        is_text = np.array([np.fromiter(map(bool, texts), np.bool_, len(texts)) for texts in columns])
-        for texts, seconds in zip(columns, found, strict=True):
-            example = next(filter(None, texts), "")
-            time_format = _iso_format(example) if self._iso else self._format
-            if self._cut != "T" or " " not in time_format:  # else `read` would cut it elsewhere
-                days, of_day = _read_figures(texts, time_format, len(example))
-                listed, place = np.unique(days, return_inverse=True)
-                seconds[:] = np.array([self._even_days(day) for day in listed.tolist()])[place] + of_day
-        is_other = (np.isnan(found) & is_text).any(axis=0)
-        self.without_offset += int(np.count_nonzero(is_text[:, ~is_other]))
-        return found, np.flatnonzero(is_other)
-
-    def _even_day(self, day: int) -> float:
-        """The UTC seconds at which a day since 1970 begins; NaN if the clocks change on it."""
-        begin, offsets = day * DAY_SECONDS, {(0, 0)}
-        if self._zone is not None:
-            offsets = {self._offsets_of(begin // HALF_HOUR + part) for part in range(DAY_SECONDS // HALF_HOUR)}
-        first, second = next(iter(offsets))
-        return float(begin - first) if len(offsets) == 1 and first == second else NAN
-
-    def times(self, texts: Sequence[str]) -> list[float]:
-        """The UTC seconds of the times of one row, in order; NaN where a text is empty. A TimeError if one is none."""
-        found, unsure = [], False
-        for text in texts:
-            if not text:
-                found.append(NAN)
-                continue
-            local, offset = self.read(text)
-            if offset is not None:
-                found.append(local - offset)
-            elif self._zone is None:
-                found.append(local)
-            else:
-                first, second = self._offsets_at(local)
-                unsure |= first != second
-                found.append(local - first)
-        return self._in_order(texts, found) if unsure else found
-
-    def _offsets_at(self, local: float) -> tuple[int, int]:
-        """The offsets of a local time, before and after clocks went back; a TimeError for one that clocks skipped."""
-        found = self._offsets_of(int(local // HALF_HOUR))
-        if found[0] < found[1]:
-            raise TimeError("a time that the clocks skipped when they went forward")
-        return found
-
-    def _offsets_of(self, half_hour: int) -> tuple[int, int]:
-        """The same for a half hour since 1970, with the second one greater if the clocks skipped it."""
-        found = self._offsets.get(half_hour)
-        if found is None:
-            moment = datetime(1970, 1, 1) + timedelta(seconds=half_hour * HALF_HOUR)
-            first, second = (
-                int((moment.replace(tzinfo=self._zone, fold=fold).utcoffset() or timedelta()).total_seconds())
-                for fold in (0, 1)
-            )
-            found = self._offsets[half_hour] = (first, second)
-        return found
-
-    def _in_order(self, texts: Sequence[str], first: list[float]) -> list[float]:
-        """The times of a row of which some happened twice."""
-        self.read_twice += 1
-        steps = []
-        for text, value in zip(texts, first, strict=True):
-            local, offset = self.read(text) if text else (0.0, 0.0)
-            before, after = self._offsets_at(local) if offset is None else (0, 0)
-            steps.append((value, value + before - after))
-        best, shortest = first, float("inf")
-        for change in range(len(steps), -1, -1):  # the last `change` times are of the second hour
-            times = [pair[place >= change] for place, pair in enumerate(steps)]
-            known = [one for one in times if one == one]
-            length = known[-1] - known[0]
-            if all(a <= b for a, b in pairwise(known)) and length < shortest - 1e-9:
-                best, shortest = times, length
-        return best
+    def moments(self, columns: Sequence[tuple[Column, Column]], rows: Ints) -> tuple[Floats, Ints]:
+        """[column, row] the UTC seconds of some rows, given the days and the clock times of their times, in order; NaN
+        where there is none. And [row] the number of its fault in TIME_FAULTS."""
+        moments, faults = np.empty((len(columns), len(rows))), np.zeros(len(rows), np.int64)
+        later: dict[tuple[int, int], float] = {}
+        for column, (days, clocks) in enumerate(columns):
+            begin, even = self._values(self._read_day, days.texts)[days.numbers[rows]].T
+            seconds, own = self._values(self._read_time, clocks.texts)[clocks.numbers[rows]].T
+            offset, local = np.where(np.isnan(own), even, own), begin + seconds
+            moments[column] = local - offset
+            is_read, is_text = ~np.isnan(local), days.each(bool, rows) | clocks.each(bool, rows)
+            self.with_offset += int(np.count_nonzero(is_read & ~np.isnan(own)))
+            self.without_offset += int(np.count_nonzero(is_read & np.isnan(own)))
+            faults[is_text & ~is_read & (faults == 0)] = 1
+            for row in np.flatnonzero(is_read & np.isnan(offset)).tolist():
+                first, second = self._offsets(int(local[row] // HALF_HOUR))
+                if first < second:
+                    faults[row] = faults[row] or 2
+                else:
+                    moments[column, row] = local[row] - first
+                    if first > second:
+                        later[column, row] = local[row] - second
+        for row in {row: None for _, row in later}:
+            self.read_twice += 1
+            if not faults[row]:
+                first = moments[:, row].tolist()
+                last = [later.get((column, row), moment) for column, moment in enumerate(first)]
+                moments[:, row] = _in_order(first, last)
+        return moments, faults
 
 
-def _iso_format(text: str) -> str:
-    """The format of an ISO time, empty if it is of another form."""
-    match = _ISO.fullmatch(text)
-    if match is None:
-        return ""
-    return f"%Y-%m-%d{match[1]}%H:%M{':%S' if match[2] else ''}{'.%f' if match[3] else ''}"
-
-
-def _read_figures(texts: Sequence[str], time_format: str, width: int) -> tuple[Ints, Floats]:
-    """[text] the day since 1970 and the seconds of the day of times that are figures of this width in all; NaN for
-    what is not written exactly so, and is left to `Clock.read`."""
-    fields = re.findall(r"%(.)|(.)", time_format, re.DOTALL)
-    keys, sizes = [key for key, _ in fields if key], [1 if sign else _WIDTHS.get(key, 0) for key, sign in fields]
-    if "f" in keys:
-        sizes[fields.index(("f", ""))] = width - sum(sizes)
-    is_complete = len({*keys}) == len(keys) and {*keys} - {"f", "S"} in ({*"YmdHM"}, {*"YmdIMp"})
-    if not is_complete or sum(sizes) != width or min(sizes) < 1:
-        return np.zeros(len(texts), np.int64), np.full(len(texts), NAN)
-    signs = np.array(texts, f"U{width + 1}").view(np.uint32).reshape(len(texts), width + 1).T.astype(np.int64)
-    fits, at = signs[width] == 0, dict.fromkeys("Sfp", np.zeros(len(texts), np.int64))
-    for (key, sign), end, size in zip(fields, np.cumsum(sizes).tolist(), sizes, strict=True):
-        own = signs[end - size : end]
-        if sign:
-            fits &= own[0] == ord(sign)
-        elif key == "p":
-            fits &= ((own[0] == ord("A")) | (own[0] == ord("P"))) & (own[1] == ord("M"))
-            at["p"] = 12 * (own[0] == ord("P"))
-        else:
-            figures = own - ord("0")
-            at[key] = 10 ** np.arange(size)[::-1] @ figures
-            least, most = _LIMITS.get(key, (0, 10**size))
-            fits &= ((figures >= 0) & (figures <= 9)).all(axis=0) & (at[key] >= least) & (at[key] <= most)
-    months = np.where(fits, 12 * (at["Y"] - 1970) + at["m"] - 1, 0)
-    first, following = (
-        month.astype("datetime64[M]").astype("datetime64[D]").astype(int) for month in (months, months + 1)
-    )
-    fits &= (at["d"] >= 1) & (at["d"] <= following - first)
-    hour = at["H"] if "H" in at else at["I"] % 12 + at["p"]
-    fraction = at["f"] * 1000**2 // 10 ** sizes[fields.index(("f", ""))] / 1e6 if "f" in keys else 0.0
-    seconds = np.where(fits, 3600.0 * hour + 60.0 * at["M"] + at["S"] + fraction, NAN)
-    return np.where(fits, first + at["d"] - 1, 0), seconds
+def _in_order(first: list[float], last: list[float]) -> list[float]:
+    """The times of a row of which some happened twice, given when each happened first and last."""
+    best, shortest = first, float("inf")
+    for change in range(len(first), -1, -1):  # from here on they are of the second hour
+        times = first[:change] + last[change:]
+        known = [moment for moment in times if moment == moment]
+        length = known[-1] - known[0]
+        if all(a <= b for a, b in pairwise(known)) and length < shortest - 1e-9:
+            best, shortest = times, length
+    return best
 
 
 def _parts(time_format: str) -> tuple[str, str, str]:

@@ -9,10 +9,26 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.made_up import draw
 from runcard.city.model import City
+from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
+
+
+def draw(rng: np.random.Generator, model: str, cv: float | None, means: Floats) -> Floats:
+    """Times of a law with these means."""
+    if model == "exponential":
+        return rng.exponential(means)
+    if cv is None:
+        raise InputError(f"times of a fitted city cannot be drawn with the law {model}")
+    if cv < 1e-9:
+        return means.copy()
+    if model == "gamma":
+        return rng.gamma(cv**-2, cv**2 * means)
+    if model == "lognormal":
+        variance = np.log1p(cv**2)
+        return np.asarray(means * np.exp(np.sqrt(variance) * rng.standard_normal(len(means)) - variance / 2.0))
+    raise InputError(f"times of a fitted city cannot be drawn with the law {model}")
 
 
 def drawn_drives(

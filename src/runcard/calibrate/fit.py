@@ -9,7 +9,6 @@ way home, driving is fitted again until they stay. A unit that was placed by its
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from math import nan
 from typing import Any, Final
 
@@ -63,6 +62,7 @@ from runcard.city.conditions import MAX_TRUCKS_PER_INCIDENT
 from runcard.city.model import City, Standard
 from runcard.city.periods import Period
 from runcard.errors import InputError
+from runcard.plan.words import round_percent
 
 ROUNDS: Final = 4
 """Fits of driving, at most: each may change routes a little."""
@@ -78,7 +78,7 @@ TOGETHER_SECONDS: Final = 120.0
 COARSE_MINUTES: Final = 1.0
 """With a clock of larger steps units that drive together seem to be delayed together."""
 MOST_TOGETHER: Final = 12
-"""Of a large fire the first dozen are enough."""
+"""Of a large fire each unit has pairs with the next eleven at most."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -375,16 +375,10 @@ def _means_in(city: City, data: DrivingData, numbers: list[Fitted]) -> Floats:
 
 def pairs_together(log: Log, drives: Drives, used: NDArray[np.bool_]) -> Ints:
     """[pair, 2] drives of two units to one incident that left at about the same time."""
-    incident = log.responses["incident"][drives.response]
-    leave = log.responses["en_route"][drives.response]
     places = np.flatnonzero(used)
-    order = places[np.argsort(incident[places], kind="stable")]
-    found: list[tuple[int, int]] = []
-    for own in np.split(order, np.flatnonzero(np.diff(incident[order])) + 1):
-        if len(own) > 1:
-            listed = own[:MOST_TOGETHER].tolist()
-            found += [(a, b) for a, b in combinations(listed, 2) if abs(leave[a] - leave[b]) <= TOGETHER_SECONDS]
-    return np.array(found, np.int64).reshape(-1, 2)
+    response = drives.response[places]
+    leave = log.responses["en_route"][response]
+    return places[pairs_at_once(log.responses["incident"][response], np.zeros_like(places), leave)]
 
 
 def _fit_shared(
@@ -444,8 +438,8 @@ def _never_arrived(log: Log) -> list[str]:
         part = float(np.isnan(own["on_scene"]).mean()) if len(own) else 0.0
         if part > MANY:
             found.append(
-                f"{part:.0%} of the responses of {kind} have no arrival; if long drives are called off more often, "
-                "driving looks faster than it is"
+                f"{round_percent(part)} of the responses of {kind} have no arrival; if long drives are called off more "
+                "often, driving looks faster than it is"
             )
     return found
 
@@ -490,7 +484,7 @@ def _fit_turnouts(
         own = np.flatnonzero((rows["kind"] == number) & np.isfinite(steps) & ~away)
         if len(own) >= LEAST_TIMES:
             times, sent, incident = steps[own].astype(np.int64), rows["dispatched"][own], rows["incident"][own]
-            pairs = pairs_of_a_station(incident, station[own], sent)
+            pairs = pairs_at_once(incident, station[own], sent)
             at_once = sent[pairs[:, 0]] == sent[pairs[:, 1]]
             fit = fit_turnout(times, step_minutes, incident)
             without = None if data.strays is None else without_strays(fit, times, step_minutes, home[own])
@@ -500,15 +494,15 @@ def _fit_turnouts(
     return turnout, together
 
 
-def pairs_of_a_station(incident: Ints, station: Ints, sent: Floats) -> Ints:
-    """[pair, 2] responses of two units of a known station that were sent to one incident at about the same time."""
-    order = np.lexsort((sent, station, incident))
+def pairs_at_once(incident: Ints, station: Ints, seconds: Floats) -> Ints:
+    """[pair, 2] responses of two units of a known station to one incident at about the same time."""
+    order = np.lexsort((seconds, station, incident))
     order = order[station[order] >= 0]
     found = []
     for gap in range(1, MOST_TOGETHER):
         one, other = order[:-gap], order[gap:]
         same = (incident[one] == incident[other]) & (station[one] == station[other])
-        found.append(np.column_stack([one, other])[same & (sent[other] - sent[one] <= TOGETHER_SECONDS)])
+        found.append(np.column_stack([one, other])[same & (seconds[other] - seconds[one] <= TOGETHER_SECONDS)])
     return np.concatenate(found)
 
 
@@ -567,7 +561,7 @@ def _sent_numbers(sent: list[SentFit], types: tuple[str, ...], busy: list[BusyFi
     found = []
     for one in sent:
         wide = f"{100.0 * one.share_low:.0f} to {100.0 * one.share_high:.0f}"
-        note = f"{one.share:.0%} ({wide}) of incidents get this number, mean {one.mean:.2f}"
+        note = f"{round_percent(one.share)} ({wide}) of incidents get this number, mean {one.mean:.2f}"
         name = f"sent.{one.type or ONE_TYPE}.{one.kind}"
         found.append(
             Fitted(name, float(one.number), float(one.number), float(one.number), one.num_incidents, "incidents", note)
@@ -593,9 +587,9 @@ def _sent_by_standards(
         if asked != min(one.number, MAX_TRUCKS_PER_INCIDENT) and number not in overrule:
             found[number] = float(asked)
             notes.append(
-                f"{name}, {kind}: {asked} go, as --standards says, but the log sends {one.number} to {one.share:.0%} "
-                f"of {one.num_incidents:,} incidents, and {one.mean:.2f} on average; --set {number}={one.number} "
-                "takes the number of the log"
+                f"{name}, {kind}: {asked} go, as --standards says, but the log sends {one.number} to "
+                f"{round_percent(one.share)} of {one.num_incidents:,} incidents, and {one.mean:.2f} on average; "
+                f"--set {number}={one.number} takes the number of the log"
             )
     return found, notes
 

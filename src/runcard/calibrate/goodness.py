@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from runcard.calibrate.draws import drawn_drives, drawn_turnouts
+from runcard.calibrate.draws import draw, drawn_drives, drawn_turnouts
 from runcard.calibrate.driving import EXACT_MINUTES
 from runcard.calibrate.fit import Fit
 from runcard.calibrate.hours import hourly_counts
-from runcard.calibrate.made_up import draw
 from runcard.calibrate.numbers import wilson_interval
 from runcard.calibrate.work import UnitWork, predicted_days, unit_work, work_faults
 from runcard.city.model import Standard

@@ -10,28 +10,24 @@ Reading never stops at a bad row. It stops where nothing could be trusted: a col
 text, or times with and without an offset from UTC where no time zone is given.
 """
 
-import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runcard.calibrate.clock import DAY_SECONDS, clock_step
+from runcard.calibrate.clock import DAY_SECONDS, Clock, clock_step
 from runcard.calibrate.mapping import TIMES, LogMapping
-from runcard.calibrate.reader import INCIDENT, SECOND_FILE, Floats, Ints, Reader, sorted_names
-from runcard.calibrate.rejected import Rejected
-from runcard.calibrate.rows import log_columns
+from runcard.calibrate.reader import INCIDENT, Floats, Ints, Reader
+from runcard.calibrate.rejected import SECOND_FILE, Rejected
+from runcard.calibrate.rows import Source, read_rows
 from runcard.city.conditions import shown
 from runcard.errors import InputError
 
-REPORTED: Final = 50_000
-"""Rows between two reports of progress."""
 ALONE_DAYS: Final = 60.0
 MOST_IN_ONE: Final = 0.9
 """If at least this part of the moments are without such a gap, the others are wrong."""
@@ -106,119 +102,58 @@ def read_log(
         raise InputError(f"{mapping.name}: expected a second file, with the incidents: name it with --incidents")
     if incidents is not None and not mapping.incident_columns:
         raise InputError(f"{mapping.name}: expected a section [incidents] for {incidents}, got none")
-    with _no_collections():
-        return _read(path, mapping, incidents, progress)
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Rows are many small lists that live for a moment; looking for cycles among them finds none and takes long."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _read(path: Path, mapping: LogMapping, incidents: Path | None, progress: Callable[[int], None] | None) -> Log:
-    reader = Reader(mapping)
+    clock, rejected = Clock(mapping.time_format, mapping.time_zone), Rejected()
+    sources = [Source(path, mapping.columns)]
     if incidents is not None:
-        for lines, columns in log_columns(incidents, mapping, mapping.incident_columns, reader.rejected, SECOND_FILE):
-            reader.take_incidents(lines, columns)
-    num_second, num_rows = reader.rejected.in_order(), 0
-    for lines, columns in log_columns(path, mapping, mapping.columns, reader.rejected):
-        reader.take(lines, columns)
-        num_rows += len(lines)
-        if progress is not None and num_rows % REPORTED == 0:
-            progress(num_rows)
-    reader.rejected.in_order(num_second)
-    reader.settle()
-    return _log(path.name, num_rows + reader.rejected.misshapen, mapping, reader)
-
-
-def _log(name: str, num_rows: int, mapping: LogMapping, reader: Reader) -> Log:
-    """The log of all rows that were taken."""
-    clock, about, ids = reader.clock, reader.about, reader.incidents.all
+        sources.insert(0, Source(incidents, mapping.incident_columns, SECOND_FILE))
+    rows = read_rows(sources, mapping, clock.day_pattern, rejected)
+    num_rows = int(np.count_nonzero(rows.sources == len(sources) - 1)) + rejected.misshapen
+    if progress is not None:
+        progress(num_rows)
+    reader = Reader(rows, mapping, clock, rejected)
     if clock.with_offset and clock.without_offset and mapping.time_zone is None:
         raise InputError(
-            f"{name}: {clock.with_offset:,} times have an offset from UTC and {clock.without_offset:,} have none; say "
-            f"the time zone of these as log.time_zone in {mapping.name}"
+            f"{path.name}: {clock.with_offset:,} times have an offset from UTC and {clock.without_offset:,} have none; "
+            f"say the time zone of these as log.time_zone in {mapping.name}"
         )
-    for number in np.flatnonzero(about["second_file"]).tolist():
-        reason = f"{SECOND_FILE}the log has no such incident"
-        reader.rejected.add(int(about["line"][number]), reason, incident=ids[number])
-    responses = reader.responses
-    if len(responses):  # a wrong year must not make the log longer
-        first, last = responses["dispatched"].min() - DAY_SECONDS, responses["dispatched"].max() + DAY_SECONDS
-        unsure = about["unsure_time"]
-        taken = np.isnan(about["time"]) & (first <= unsure) & (unsure <= last)
-        about["time"][taken] = unsure[taken]
-    incidents = np.empty(len(about), INCIDENT)
-    for key in INCIDENT.names or ():
-        incidents[key] = about[key]
+    for words, names in (("kinds", reader.kinds), ("types", reader.types)):
+        if len(names) > MOST_WORDS:
+            raise InputError(
+                f"{path.name}: expected at most {MOST_WORDS} {words}, got {len(names):,}: is the column right? A "
+                f"section [{words}] of the mapping puts words together"
+            )
     log = Log(
-        name=name,
-        incidents=incidents,
-        responses=responses,
-        incident_ids=ids,
-        units=reader.units.all,
-        stations=reader.stations.all,
-        kinds=reader.kinds.all,
-        types=reader.types.all,
-        places=reader.places.all,
-        rejected=reader.rejected,
+        name=path.name,
+        incidents=reader.about,
+        responses=reader.responses,
+        incident_ids=rows.columns["incident"].texts,
+        units=reader.units,
+        stations=reader.stations,
+        kinds=reader.kinds,
+        types=reader.types,
+        places=reader.places,
+        rejected=rejected,
         num_rows=num_rows,
         time_zone=mapping.time_zone,
         read_twice=clock.read_twice,
     )
-    for words, listed in (("kinds", log.kinds), ("types", log.types)):
-        if len(listed) > MOST_WORDS:
-            raise InputError(
-                f"{name}: expected at most {MOST_WORDS} {words}, got {len(listed):,}: is the column right? A "
-                f"section [{words}] of the mapping puts words together"
-            )
-    ordered, by_time = _in_order(log, mapping)
-    found = _usable(_once(ordered), about["answered"][by_time]) if len(responses) else ordered
-    if not len(found.responses):
-        reasons = "; ".join(f"{number:,} rows: {reason}" for reason, number in [*log.rejected.counts.items()][:3])
-        raise InputError(f"{name}: expected rows that can be used, got none{': ' + reasons if reasons else ''}")
-    return found
+    log = _usable(_once(_in_order(log)))
+    if not len(log.responses):
+        reasons = "; ".join(f"{number:,} rows: {reason}" for reason, number in [*rejected.counts.items()][:3])
+        raise InputError(f"{path.name}: expected rows that can be used, got none{': ' + reasons if reasons else ''}")
+    return log
 
 
-def _in_order(log: Log, mapping: LogMapping) -> tuple[Log, Ints]:
-    """The log with everything in its order, and [incident] the number that it had."""
-    _, id_numbers = sorted_names(log.incident_ids)
-    units, unit_numbers = sorted_names(log.units)
-    stations, station_numbers = sorted_names(log.stations)
-    kinds, kind_numbers = sorted_names(log.kinds, mapping.kinds)
-    types, type_numbers = sorted_names(log.types, mapping.types)
-    places, place_numbers = sorted_names(log.places)
-    by_time = np.lexsort((id_numbers[: len(log.incidents)], log.incidents["time"]))
-    incident_numbers = np.empty(len(by_time), np.int64)
-    incident_numbers[by_time] = np.arange(len(by_time))
-    incidents, responses = log.incidents[by_time], log.responses.copy()
-    incidents["type"], incidents["node"] = type_numbers[incidents["type"]], place_numbers[incidents["node"]]
-    for key, numbers in (
-        ("incident", incident_numbers),
-        ("unit", unit_numbers),
-        ("station", station_numbers),
-        ("kind", kind_numbers),
-    ):
-        responses[key] = numbers[responses[key]]
-    ordered = replace(
-        log,
-        incidents=incidents,
-        responses=responses[np.lexsort([responses[key] for key in ROW_ORDER[::-1]])],
-        incident_ids=tuple(log.incident_ids[number] for number in by_time.tolist()),
-        units=units,
-        stations=stations,
-        kinds=kinds,
-        types=types,
-        places=places,
-    )
-    return ordered, by_time
+def _in_order(log: Log) -> Log:
+    """The log with its incidents by time, and its responses by incident, dispatch and unit."""
+    by_time = np.argsort(log.incidents["time"], kind="stable")  # they are by name
+    numbers = np.empty_like(by_time)
+    numbers[by_time] = np.arange(len(by_time))
+    responses = log.responses
+    responses["incident"] = numbers[responses["incident"]]
+    ids = tuple(log.incident_ids[number] for number in by_time.tolist())
+    responses = responses[np.lexsort([responses[key] for key in ROW_ORDER[::-1]])]
+    return replace(log, incidents=log.incidents[by_time], responses=responses, incident_ids=ids)
 
 
 def _once(log: Log) -> Log:
@@ -226,9 +161,9 @@ def _once(log: Log) -> Log:
     responses = log.responses
     moments = np.where(responses["order"] < 0, responses["dispatched"], 0.0)
     both = responses["incident"] * (len(log.units) + 1) + responses["unit"]
-    # Few units are sent to an incident twice, and sorting by one number that is nearly in order is fast.
-    rows = _equal(np.arange(len(responses)), [both], first=True)
-    repeated = _equal(rows, [responses["order"], moments, both, responses["station"]])
+    keys = [moments, responses["order"], responses["station"], both]
+    order = np.lexsort(keys)  # equal ones stay in order
+    repeated = np.sort(order[1:][np.all([np.diff(key[order]) == 0 for key in keys], axis=0)])
     for row in responses[repeated]:
         unit = log.units[row["unit"]] if row["unit"] >= 0 else ""
         reason = "the same unit at the same incident again"
@@ -236,17 +171,7 @@ def _once(log: Log) -> Log:
     return replace(log, responses=np.delete(responses, repeated))
 
 
-def _equal(rows: Ints, columns: Sequence[NDArray[Any]], *, first: bool = False) -> Ints:
-    """Those of the rows, given in order, that are equal to one before them in all columns; or also the `first` ones."""
-    rows = rows[np.lexsort([column[rows] for column in columns])]  # equal ones stay in order
-    again = np.ones(max(len(rows) - 1, 0), np.bool_)
-    for column in columns:
-        again &= np.diff(column[rows]) == 0
-    before, after = np.append(again, False)[: len(rows)], np.insert(again, 0, False)[: len(rows)]
-    return np.sort(rows[after | before if first else after])
-
-
-def _usable(log: Log, answered: NDArray[np.bool_]) -> Log:
+def _usable(log: Log) -> Log:
     """The log without responses of units that are in two places at once, and of incidents without type or place."""
     responses, about = log.responses, log.incidents
     keep = np.ones(len(responses), np.bool_)
@@ -269,14 +194,15 @@ def _usable(log: Log, answered: NDArray[np.bool_]) -> Log:
     order = known[np.lexsort((responses["dispatched"][known], responses["unit"][known]))]
     reject(_overlapping(responses, order), "the unit was still busy with another incident")
     # Incidents of which no row is left are still incidents, if a row named their type, their place and a kind of unit.
-    good = kept_incident & placed & answered & np.isfinite(about["time"])
+    good = kept_incident & placed & about["answered"] & np.isfinite(about["time"])
     number = np.cumsum(good) - 1
     responses = responses[keep & good[responses["incident"]]]
     responses["incident"] = number[responses["incident"]]
-    ids = tuple(compress(log.incident_ids, good.tolist()))
-    return Log(
-        **{name: getattr(log, name) for name in Log.__dataclass_fields__}
-        | {"incidents": about[good], "responses": responses, "incident_ids": ids}
+    incidents = np.empty(np.count_nonzero(good), INCIDENT)
+    for key in INCIDENT.names or ():
+        incidents[key] = about[key][good]
+    return replace(
+        log, incidents=incidents, responses=responses, incident_ids=tuple(compress(log.incident_ids, good.tolist()))
     )
 
 

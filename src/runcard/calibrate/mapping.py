@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from runcard.city.conditions import UnreadableError, near, plain, shown
-from runcard.city.files import read_text
+from runcard.city.csv_text import read_text
 from runcard.city.settings import parse_toml
 from runcard.errors import InputError
 

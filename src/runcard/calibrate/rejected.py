@@ -4,9 +4,10 @@ import csv
 import io
 from collections import Counter
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Final
 
+SECOND_FILE: Final = "incidents file: "
+"""The begin of the reasons for which rows of the second file are rejected."""
 HEADER: Final = ("line", "reason", "incident", "unit", "found")
 
 
@@ -22,10 +23,9 @@ class Rejected:
         """Note that a line is not used."""
         self.rows.append((line, reason, incident, unit, found))
 
-    def in_order(self, begin: int = 0) -> int:
-        """Put those from a number on in the order of their lines. How many there are."""
-        self.rows[begin:] = sorted(self.rows[begin:], key=itemgetter(0))
-        return len(self.rows)
+    def in_order(self) -> None:
+        """Put them in the order of their lines, those of the second file first."""
+        self.rows.sort(key=lambda row: (not row[1].startswith(SECOND_FILE), row[0]))
 
     @property
     def counts(self) -> dict[str, int]:

@@ -1,71 +1,150 @@
-"""The columns of a CSV file, some rows at a time. Misshapen ones are rejected, and reading goes on behind them.
+"""The rows of a log as numbers: by column its different texts, in order, and for each row which of them it has.
 
-There is a column of texts for every one of `LOG_COLUMNS`, empty where the mapping names none.
+DuckDB reads a file in which every line is a row as wide as the header, and finds the different texts. Any other file
+goes through Python's csv first, which says on which line each row begins: misshapen rows are rejected, and reading goes
+on behind them.
 """
 
+import codecs
 import csv
-from collections.abc import Iterator, Mapping
-from operator import itemgetter
+import glob
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
 
-from runcard.calibrate.mapping import LOG_COLUMNS, LogMapping
+import numpy as np
+from numpy.typing import NDArray
+
+from runcard.calibrate.mapping import LOG_COLUMNS, TIMES, LogMapping
 from runcard.calibrate.rejected import Rejected
 from runcard.city.conditions import near, plain
-from runcard.errors import InputError
+from runcard.errors import InputError, interruptible
 
-FEW: Final = 250
-"""Rows that become columns at a time, while the cache of a processor still holds them."""
-CHUNK: Final = 8 * FEW
-"""Rows that are given at a time: enough for numpy."""
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
-Columns = dict[str, list[str]]
-"""By what they hold, as in LOG_COLUMNS: the texts of some rows, without the spaces around them."""
+Ints = NDArray[np.int64]
 
-
-def log_columns(
-    path: Path, mapping: LogMapping, columns: Mapping[str, str], rejected: Rejected, prefix: str = ""
-) -> Iterator[tuple[list[int], Columns]]:
-    """The line numbers and the columns of the next rows; `prefix` begins the reasons of rejected rows."""
-    if path.exists() and not path.is_file():  # a pipe would never end
-        raise InputError(f"{path}: expected a file, got {'a folder' if path.is_dir() else 'a device or a pipe'}")
-    try:
-        with path.open(newline="", encoding=mapping.encoding) as file:
-            yield from _columns_of(path, csv.reader(file, delimiter=mapping.separator), columns, rejected, prefix)
-    except (UnicodeError, LookupError, ValueError) as error:
-        raise InputError(
-            f"{path}: expected text in {mapping.encoding}: {error}; say log.encoding, for instance cp1252"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path}: the file cannot be read: {error.strerror}") from None
+BLOCK: Final = 1 << 20
+ROW_LINE: Final = "row_number() OVER () + 1"
+"""The line of a row where every row is a line, the first of which is behind the header."""
+SPACES: Final = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
+"""What `str.strip` takes away."""
+STRIPPED: Final = f"""CREATE MACRO stripped(cell) AS
+CASE WHEN regexp_full_match(cell, '([!-~](.*[!-~])?)?') THEN cell ELSE trim(coalesce(cell, ''), '{SPACES}') END"""
+"""Nearly all cells begin and end with a letter or a figure, which is found out faster than what is to be taken away."""
 
 
-def _columns_of(
-    path: Path, reader: Any, columns: Mapping[str, str], rejected: Rejected, prefix: str
-) -> Iterator[tuple[list[int], Columns]]:
-    header = _header(path, reader, columns)
-    places = {key: header.index(name) for key, name in columns.items()}
-    lines: list[int] = []
-    found: Columns = {key: [] for key in places}
-    for some_lines, rows in _rows_of(reader, len(header), rejected, prefix):
-        lines += some_lines
-        for key, place in places.items():
-            found[key] += map(str.strip, map(itemgetter(place), rows))
-        if len(lines) == CHUNK or len(rows) < FEW:
-            none = [""] * len(lines)  # of all columns that the mapping does not name
-            yield lines, {key: found.get(key, none) for key in LOG_COLUMNS}
-            lines, found = [], {key: [] for key in places}
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file of rows."""
+
+    path: Path
+    columns: Mapping[str, str]
+    """Their names in the file by what they hold, as in LOG_COLUMNS."""
+    prefix: str = ""
+    """The begin of the reasons for which its rows are rejected."""
 
 
-def _header(path: Path, reader: Any, columns: Mapping[str, str]) -> list[str]:
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The different texts of a column, without the spaces around them, and [row] the number of its text."""
+
+    texts: tuple[str, ...]
+    numbers: Ints
+
+    def each(self, value: Callable[[str], Any], rows: Ints) -> NDArray[Any]:
+        """[row] a value of the text of some rows."""
+        values: NDArray[Any] = np.array(list(map(value, self.texts)))[self.numbers[rows]]
+        return values
+
+    def renamed(self, name: Callable[[str], str]) -> "Column":
+        """The column with other texts in the place of these, which may be the same more than once."""
+        return Column(tuple(map(name, self.texts)), self.numbers)
+
+    def text(self, row: int) -> str:
+        """The text of a row."""
+        return self.texts[int(self.numbers[row])]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows that are as wide as the header of their file, file by file."""
+
+    sources: Ints
+    """[row] the number of its file."""
+    lines: Ints
+    columns: Mapping[str, Column]
+    """By what they hold, empty where no file has one."""
+    times: Mapping[str, tuple[Column, Column]]
+    """By what they are: their days, with the sign behind each, and their clock times."""
+
+
+def read_rows(sources: Sequence[Source], mapping: LogMapping, day_pattern: str, rejected: Rejected) -> Rows:
+    """The rows of some files; what `day_pattern` matches is the day of a time."""
+    import duckdb
+
+    keys = [key for key in LOG_COLUMNS if any(key in source.columns for source in sources)]
+    with interruptible(), duckdb.connect(config={"threads": 2}) as database:
+        table = _Table(database, keys, day_pattern)
+        for number, source in enumerate(sources):
+            path = source.path
+            if path.exists() and not path.is_file():  # a pipe would never end
+                raise InputError(
+                    f"{path}: expected a file, got {'a folder' if path.is_dir() else 'a device or a pipe'}"
+                )
+            try:
+                _read_file(table, number, source, mapping, rejected)
+            except (UnicodeError, LookupError, ValueError) as error:
+                raise InputError(
+                    f"{path}: expected text in {mapping.encoding}: {error}; say log.encoding, for instance cp1252"
+                ) from None
+            except OSError as error:
+                raise InputError(f"{path}: the file cannot be read: {error.strerror}") from None
+        return table.rows()
+
+
+def _read_file(table: "_Table", number: int, source: Source, mapping: LogMapping, rejected: Rejected) -> None:
+    """Put the rows of a file into the table, as they are if each has its line, or by way of a tidy copy."""
+    import duckdb
+
+    with source.path.open(newline="", encoding=mapping.encoding) as file, TemporaryDirectory() as folder:
+        reader = csv.reader(file, delimiter=mapping.separator)
+        header = _header(source, reader)
+        places = {key: header.index(name) for key, name in source.columns.items()}
+        is_utf8 = codecs.lookup(mapping.encoding).name in ("utf-8", "utf-8-sig")
+        num_plain = _num_plain_rows(source.path) if is_utf8 and reader.line_num == 1 else None
+        if num_plain is not None:
+            options = f"skip = 1, delim = chr({ord(mapping.separator)}), max_line_size = {csv.field_size_limit()}"
+            with suppress(duckdb.Error):
+                if table.insert(number, source.path, len(header), places, ROW_LINE, options) == num_plain:
+                    return
+                table.drop(number)
+        file.seek(0)
+        reader = csv.reader(file, delimiter=mapping.separator)
+        next(reader)
+        tidy = Path(folder) / "rows.csv"
+        with tidy.open("w", newline="", encoding="utf-8", errors="replace") as copy:
+            writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
+            for line, cells in _cells(reader, len(header), rejected, source.prefix):
+                writer.writerow([line, *(cells[place] for place in places.values())])
+        places = {key: place for place, key in enumerate(places, start=1)}
+        table.insert(number, tidy, len(places) + 1, places, "cell0::BIGINT", "new_line = '\\n', parallel = false")
+
+
+def _header(source: Source, reader: Any) -> list[str]:
     """The names of the first row, each of the columns once among them."""
+    path = source.path
     try:
         header = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
         raise InputError(f"{path}: expected a header row, got line 1 that is not valid CSV: {error}") from None
     if not header:
         raise InputError(f"{path}: expected a header row, got an empty file")
-    for key, name in columns.items():
+    for key, name in source.columns.items():
         if name not in header:
             other = next((one for one in ";\t|" if len(header) == 1 and one in header[0]), "")
             hint = f"; say log.separator = {other!r}" if other else near(name, header)
@@ -75,28 +154,95 @@ def _header(path: Path, reader: Any, columns: Mapping[str, str]) -> list[str]:
     return header
 
 
-def _rows_of(reader: Any, width: int, rejected: Rejected, prefix: str) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """The line numbers and the cells of the next rows, fewer than FEW at the end."""
-    lines: list[int] = []
-    rows: list[list[str]] = []
-    line = reader.line_num + 1  # of a row with line breaks in a cell, the first
+def _num_plain_rows(path: Path) -> int | None:
+    """The number of lines behind the header; None if DuckDB may find other cells in them than Python's csv.
+
+    It skips spaces before a quote, and takes a carriage return alone for something else.
+    """
+    num = -1
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(BLOCK) + file.readline(), b""):
+            ends = block.count(b"\n")
+            if b' "' in block or block.count(b"\r") not in (0, ends):
+                return None
+            block.decode()
+            num += ends + (not block.endswith(b"\n"))
+    return num
+
+
+def _cells(reader: Any, width: int, rejected: Rejected, prefix: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are as wide as the header, with the lines on which they begin."""
+    line = reader.line_num + 1
     while True:
         try:
             for cells in reader:
                 if len(cells) == width:
-                    lines.append(line)
-                    rows.append(cells)
+                    yield line, cells
                 elif cells:
                     rejected.add(line, f"{prefix}expected {width} cells", found=f"{len(cells)} cells")
                     rejected.misshapen += not prefix
                 line = reader.line_num + 1
-                if len(rows) == FEW:
-                    yield lines, rows
-                    lines, rows = [], []
-            break
+            return
         except csv.Error as error:
             for lost in range(line, max(reader.line_num, line) + 1):  # a quote that is never closed swallows many
                 rejected.add(lost, f"{prefix}not valid CSV", found=f"lines {line} to {reader.line_num}: {error}")
                 rejected.misshapen += not prefix
             line = reader.line_num + 1
-    yield lines, rows
+
+
+class _Table:
+    """The texts of all rows in DuckDB."""
+
+    def __init__(self, database: "DuckDBPyConnection", keys: Sequence[str], day_pattern: str) -> None:
+        self._database = database
+        self._parts = {key: (key, key, "{}") for key in keys if key not in TIMES}
+        """By name of a column: what its texts are, the column of a log they are in, and how they are got from it."""
+        for key in TIMES:
+            if key in keys:
+                self._parts |= {f"{key} {part}": (part, key, f"{part}({{}})") for part in ("day", "clock")}
+        columns = "".join(f', "{name}" VARCHAR' for name in self._parts)
+        database.execute(f"CREATE TABLE rows (source INTEGER, line BIGINT{columns})")
+        database.execute(STRIPPED)
+        database.execute(f"CREATE MACRO day(time) AS regexp_extract(time, '{day_pattern}')")
+        database.execute("CREATE MACRO clock(time) AS substr(time, length(day(time)) + 1)")
+
+    def insert(self, source: int, path: Path, width: int, places: Mapping[str, int], line: str, options: str) -> int:
+        """The number of rows of a file, which are in the table from now on; `line` says on which line one begins."""
+        cells = {key: f"stripped(cell{place})" for key, place in places.items()}
+        texts = ", ".join(part.format(cells.get(key, "''")) for _, key, part in self._parts.values())
+        columns = {f"cell{place}": "VARCHAR" for place in range(width)}
+        name = glob.escape(str(path)).replace("'", "''")
+        inserted = self._database.execute(
+            f"INSERT INTO rows SELECT {source}, {line}, {texts} FROM read_csv('{name}', columns = {columns}, "
+            f"auto_detect = false, header = false, quote = '\"', escape = '\"', compression = 'none', {options})"
+        )
+        return int(inserted.fetchall()[0][0])
+
+    def drop(self, source: int) -> None:
+        """Take the rows of a file out of the table."""
+        self._database.execute(f"DELETE FROM rows WHERE source = {source}")
+
+    def rows(self) -> Rows:
+        """All rows of the table."""
+        texts: dict[str, tuple[str, ...]] = {}
+        for of, _, _ in self._parts.values():
+            if of not in texts:
+                alike = (f'SELECT "{name}" AS text FROM rows' for name, part in self._parts.items() if part[0] == of)
+                self._database.execute(
+                    f'CREATE TABLE "{of}" AS SELECT text, (row_number() OVER (ORDER BY text) - 1)::INTEGER AS number '
+                    f"FROM (SELECT DISTINCT text FROM ({' UNION ALL '.join(alike)}))"
+                )
+                listed = self._database.execute(f'SELECT text FROM "{of}" ORDER BY number').fetchall()
+                texts[of] = tuple(text for (text,) in listed) or ("",)
+        numbers = "".join(f', "of {name}".number AS "{name}"' for name in self._parts)
+        joins = "".join(
+            f' LEFT JOIN "{of}" AS "of {name}" ON "of {name}".text = rows."{name}"'
+            for name, (of, _, _) in self._parts.items()
+        )
+        rows = self._database.execute(
+            f"SELECT source, line{numbers} FROM rows{joins} ORDER BY source, line"
+        ).fetchnumpy()
+        blank = Column(("",), np.zeros(len(rows["line"]), np.int32))
+        columns = {name: Column(texts[of], rows[name]) for name, (of, _, _) in self._parts.items()}
+        times = {key: (columns.get(f"{key} day", blank), columns.get(f"{key} clock", blank)) for key in TIMES}
+        return Rows(rows["source"], rows["line"], dict.fromkeys(LOG_COLUMNS, blank) | columns, times)

@@ -4,7 +4,7 @@ The same conditions serve a city built in memory, one read from a folder, and a 
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from math import inf
@@ -41,6 +41,10 @@ TRUCK: Final = "truck"
 UNREAD: Final[Any] = object()
 """Stands for a value that could not be read. Its fault is known already, so every check passes over it."""
 
+_TYPE_WORDS: Final = {
+    str: "text", float: "a number", int: "a whole number", bool: "true or false", list: "a list", dict: "a section",
+}  # fmt: skip
+
 _NOT_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, line ends, half characters, and marks that turn the direction of the text that follows."""
 
@@ -61,7 +65,7 @@ class Fault:
     text: str
 
 
-class UnreadableError(ValueError):
+class UnreadableError(Exception):
     """A file from which nothing can be read; the message says why. `read_city` makes a fault of it."""
 
 
@@ -97,6 +101,11 @@ class Condition(NamedTuple):
     key: str = ""
     """What it is called in a file, if it is not called like its field."""
 
+    @property
+    def needed(self) -> bool:
+        """Whether a value must be given: there is no default, and none will not do."""
+        return self.default is MISSING and None not in self.passes
+
     def fault(self, field: str, value: Any) -> str | None:
         """What is wrong with the value of a field; None if nothing is."""
         if value is UNREAD or value in self.passes:
@@ -122,6 +131,41 @@ def conditions_of(declared: type[Any]) -> dict[str, Condition]:
             passes = (*condition.passes, *([None] if type(None) in get_args(field.type) else []))
             found[field.name] = condition._replace(of=of, passes=passes, default=field.default)
     return found
+
+
+def typed(value: Any, of: type) -> Any:
+    """A value of TOML that must be of a type; raises a TypeError with the words after "expected ... to be"."""
+    if of is object:
+        return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number if of is float else isinstance(value, of) and (of is bool or not isinstance(value, bool))):
+        raise TypeError(_TYPE_WORDS[of])
+    try:
+        return of(value)
+    except OverflowError:
+        return inf
+
+
+def stated_values(
+    given: Mapping[str, Any], known: Mapping[str, Condition], where: str = "", *, others: Iterable[str] = ()
+) -> tuple[dict[str, Any], list[str]]:
+    """The values of the keys that are known, UNREAD where one is of another type, and what is wrong.
+
+    `where` leads every key in messages; `others` are keys that a misspelt one may have meant, too.
+    """
+    values: dict[str, Any] = {}
+    faults: list[str] = []
+    for key, value in given.items():
+        if key not in known:
+            faults.append(f"unknown key {where}{plain(key)}{near(key, [*known, *others])}")
+            continue
+        try:
+            values[key] = typed(value, known[key].of)
+        except TypeError as error:
+            values[key] = UNREAD
+            faults.append(f"expected {where}{plain(key)} to be {error}, got {shown(value)}")
+    lacking = [key for key, condition in known.items() if condition.needed and key not in given]
+    return values, faults + [f"missing key {where}{key}" for key in lacking]
 
 
 def near(word: str, choices: Iterable[str]) -> str:

@@ -19,25 +19,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.city.check import fault_words, find_faults
-from runcard.city.conditions import Fault, UnreadableError
+from runcard.city.check import find_faults
+from runcard.city.conditions import UNREAD, Fault, UnreadableError
+from runcard.city.csv_text import CsvText, read_text
 from runcard.city.model import City, Derived, taken_as_sound
-from runcard.city.parts import OPTIONAL_TABLES, TABLE_ATTRIBUTES
-from runcard.city.settings import city_fields, format_settings, parse_settings
+from runcard.city.parts import OPTIONAL_ROWS
+from runcard.city.settings import format_settings, parse_settings
 from runcard.city.tables import TABLES, ReadTable, format_table, parse_table, with_trucks
 from runcard.errors import CityError, InputError, RuncardError
 
 SETTINGS_FILE: Final = "city.toml"
-FILE_NAMES: Final = (*(table.file_name for table in TABLES.values()), SETTINGS_FILE)
-"""In the order in which a write replaces them."""
-
-OPTIONAL_FILES: Final = tuple(f"{name}.csv" for name in OPTIONAL_TABLES)
+CITY_FILES: Final = {
+    "nodes": "node.csv", "links": "link.csv", "stations": "station.csv", "demand": "demand.csv", "units": "unit.csv",
+    "standards": "incident_type.csv", "city": SETTINGS_FILE,
+}  # fmt: skip
+"""By table, or `city` for the settings, in the order in which a write replaces them."""
+FILE_NAMES: Final = tuple(CITY_FILES.values())
+OPTIONAL_FILES: Final = tuple(CITY_FILES[table] for table in OPTIONAL_ROWS)
 
 DRAFT: Final = ".runcard-draft"
 REPLACED: Final = "replaced.toml"
 """The place in the draft that `city.toml` of the city before moves to."""
 
-_ORDER: Final = ("city", *TABLE_ATTRIBUTES)
+_ORDER: Final = ("city", *TABLES)
 _NUM_TRIES, _WAIT_SECONDS = 20, 0.05
 
 
@@ -74,50 +78,47 @@ def city_from_texts(texts: Mapping[str, str]) -> City:
 
 def _city_of(where: str, texts: Mapping[str, str | UnreadableError]) -> City:
     """The city whose files have these texts; a CityError with every fault if there are any."""
-    settings: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     read: dict[str, ReadTable] = {}
     faults: list[Fault] = []
 
     def place(table: str, index: int | None) -> str:
-        if table == "city":
-            return SETTINGS_FILE
-        return f"{table}.csv" if index is None else f"{table}.csv row {read[table].row_numbers[index]}"
+        return CITY_FILES[table] if index is None else f"{CITY_FILES[table]} row {read[table].row_numbers[index]}"
 
-    for name, file_name in (("city", SETTINGS_FILE), *((name, f"{name}.csv") for name in TABLES)):
-        if file_name in OPTIONAL_FILES and file_name not in texts:
+    for name in _ORDER:
+        text = texts.get(CITY_FILES[name], UnreadableError("the file is missing"))
+        if name in OPTIONAL_ROWS and CITY_FILES[name] not in texts:
             continue
-        text = texts.get(file_name, UnreadableError("the file is missing"))
         try:
             if isinstance(text, UnreadableError):
                 raise text
             if name == "city":
-                settings, wrong = parse_settings(text)
+                fields, wrong = parse_settings(text)
                 faults += [Fault("city", None, fault) for fault in wrong]
             else:
-                counted = name == "station" and "unit.csv" not in texts
-                read[name] = parse_table(with_trucks(TABLES[name]) if counted else TABLES[name], text)
+                counted = name == "stations" and CITY_FILES["units"] not in texts
+                read[name] = parse_table(with_trucks(TABLES[name]) if counted else TABLES[name], CsvText(text))
+                fields[name] = read[name].rows
                 faults += read[name].faults
         except UnreadableError as error:
             faults.append(Fault(name, None, str(error)))
+            fields |= {name: UNREAD} if name in TABLES else {}
     # The settings and tables that could be read are checked further, so that one run shows everything.
-    rows = {name: table.rows for name, table in read.items()}
-    unread = [name for name in OPTIONAL_TABLES if name not in read and f"{name}.csv" in texts]
-    faults += find_faults(settings, rows, place, routes=not faults, unread=unread)
+    faults += find_faults(fields, place, routes=not faults)
     if faults:
         faults.sort(key=lambda fault: (_ORDER.index(fault.table), -1 if fault.index is None else fault.index))
-        raise CityError(where, [fault_words(fault, place) for fault in faults])
-    tables: dict[str, Any] = {TABLE_ATTRIBUTES[name]: of_table for name, of_table in rows.items()}
+        raise CityError(where, [f"{place(fault.table, fault.index)}: {fault.text}" for fault in faults])
     with taken_as_sound():
-        return City(**tables, **city_fields(settings))
+        return City(**fields)
 
 
 def city_texts(city: City) -> dict[str, str]:
     """The texts of the files of a city, by their names."""
-    rows = {name: getattr(city, attribute) for name, attribute in TABLE_ATTRIBUTES.items()}
+    rows = {name: getattr(city, name) for name in TABLES}
     rows = {name: of_table for name, of_table in rows.items() if not isinstance(of_table, Derived)}
-    if "unit" in rows:  # the roster says how many trucks a station has
-        rows["station"] = tuple(replace(station, trucks=0) for station in city.stations)
-    texts = {TABLES[name].file_name: format_table(TABLES[name], of_table) for name, of_table in rows.items()}
+    if "units" in rows:  # the roster says how many trucks a station has
+        rows["stations"] = tuple(replace(station, trucks=0) for station in city.stations)
+    texts = {CITY_FILES[name]: format_table(TABLES[name], of_table) for name, of_table in rows.items()}
     return texts | {SETTINGS_FILE: format_settings(city)}
 
 
@@ -211,20 +212,3 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
         found = path.stat()
         return found.st_ino, found.st_mtime_ns, found.st_size
     return None
-
-
-def read_text(path: Path) -> str:
-    """The text of a file without its byte order mark; raises UnreadableError if it has none."""
-    try:
-        if path.exists() and not path.is_file():  # a pipe would never end
-            raise UnreadableError(f"expected a file, got {'a folder' if path.is_dir() else 'a device or a pipe'}")
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise UnreadableError("the file is missing") from error
-    except OSError as error:
-        raise UnreadableError(f"the file cannot be read: {error.strerror}") from error
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = content.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(f"row {row} is not UTF-8 text: got byte 0x{content[error.start]:02x}") from error

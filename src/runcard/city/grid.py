@@ -19,11 +19,10 @@ adds or removes the last ones, and giving the s that would have been drawn chang
 """
 
 from math import floor, inf
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from runcard.city.areas import driving_graph
 from runcard.city.model import MINUTES_PER_DAY, City, DemandPoint, Driving, Link, Node, Station
 from runcard.errors import InputError
 
@@ -107,7 +106,9 @@ def thinned(edges: list[Edge], order: list[int], *, num_kept: int) -> list[Edge]
     from scipy.sparse.csgraph import minimum_spanning_tree  # here, because it takes a while to import
 
     ranks = len(order) - np.argsort(order).astype(np.float64)  # the last has rank 1
-    needed = {order[-int(rank)] for rank in minimum_spanning_tree(_graph(edges, ranks)).data.tolist()}
+    starts, ends = np.array(edges).T
+    tree = minimum_spanning_tree(driving_graph(1 + int(ends.max()), starts, ends, ranks))
+    needed = {order[-int(rank)] for rank in tree.data.tolist()}
     spare = [position for position in order if position not in needed]
     removed = set(spare[: max(0, len(edges) - num_kept)])
     return [edge for position, edge in enumerate(edges) if position not in removed]
@@ -117,14 +118,6 @@ def longest_route(edges: list[Edge], places: list[int]) -> int:
     """The number of links of the longest of the shortest routes from any of the places to any node."""
     from scipy.sparse.csgraph import dijkstra
 
-    graph = _graph(edges, np.ones(len(edges)))
+    starts, ends = np.array(edges).T
+    graph = driving_graph(1 + int(ends.max()), starts, ends, np.ones(len(edges)))
     return max(int(dijkstra(graph, directed=False, indices=[place], unweighted=True).max()) for place in places)
-
-
-def _graph(edges: list[Edge], weights: NDArray[np.float64]) -> Any:
-    """The edges with their weights as a sparse matrix."""
-    from scipy.sparse import csr_array
-
-    start, end = np.array(edges).T
-    num_nodes = 1 + int(end.max())
-    return csr_array((weights, (start, end)), shape=(num_nodes, num_nodes))

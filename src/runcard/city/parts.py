@@ -232,16 +232,10 @@ class DemandPoint:
     extra: Extra = field(default=(), compare=False)
 
 
-TABLE_ATTRIBUTES: Final = {
-    "node": "nodes", "link": "links", "station": "stations", "demand": "demand", "unit": "units",
-    "incident_type": "standards",
+ROWS: Final[dict[str, type[Any]]] = {
+    "nodes": Node, "links": Link, "stations": Station, "demand": DemandPoint, "units": Unit, "standards": Standard,
 }  # fmt: skip
-"""The field of `City` that holds each table."""
-
-OPTIONAL_TABLES: Final = ("unit", "incident_type")
-ROWS: Final[dict[str, type[Any]]] = dict(
-    zip(TABLE_ATTRIBUTES, (Node, Link, Station, DemandPoint, Unit, Standard), strict=True)
-)
-"""The class of the rows of each table."""
+"""The class of the rows of each table, by the field of `City` that holds them."""
+OPTIONAL_ROWS: Final = ("units", "standards")
 
 COLUMN_CONDITIONS: Final = {table: conditions_of(row) for table, row in ROWS.items()}

@@ -18,20 +18,22 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from runcard.city.conditions import MAX_NAMED, UNREAD, Condition, is_text, near, plain, shown
+from runcard.city.conditions import MAX_NAMED, UNREAD, Condition, is_text, near, plain, shown, stated_values
 from runcard.errors import InputError
 
 HOURS_PER_DAY: Final = 24
 HOURS_PER_WEEK: Final = 168
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-PERIOD_KEYS: Final = ("name", "hours", "rates")
 _HOURS: Final = re.compile(r"(?:([a-z]{3})(?:\s*-\s*([a-z]{3}))?\s+)?(\d{1,2})\s*-\s*(\d{1,2})")
 _TIME: Final = re.compile(r"([a-z]{3})[a-z]*\s+(\d{1,2}):([0-5]\d)")
-_NAME: Final = Condition(
-    "not empty, of at most 60 characters, without commas, slashes or control characters",
-    lambda value: 0 < len(value) <= 60 and value == value.strip() and not set(value) & set(",/\\") and is_text(value),
-)
-_RATE: Final = Condition("> 0", lambda value: not isinstance(value, bool) and value > 0.0, 0.001, 1000.0)
+PERIOD_KEYS: Final = {
+    "name": Condition(
+        "not empty, of at most 60 characters, without commas, slashes or control characters",
+        lambda name: 0 < len(name) <= 60 and name == name.strip() and not set(name) & set(",/\\") and is_text(name),
+    ),
+    "hours": Condition(""),
+    "rates": Condition("> 0", lambda rate: not isinstance(rate, bool) and rate > 0.0, 0.001, 1000.0, default=1.0),
+}
 _EXPECTED_HOURS: Final = "days and whole hours, such as mon-fri 7-22 or sat 22-7"
 
 
@@ -151,8 +153,7 @@ def read_periods(given: Any) -> tuple[tuple[Period, ...] | None, list[str]]:
     found: list[Period] = []
     faults: list[str] = []
     for number, entry in enumerate(given, start=1):
-        own = [f"unknown key {plain(key)}{near(key, PERIOD_KEYS)}" for key in entry if key not in PERIOD_KEYS]
-        own += [f"missing key {key}" for key in ("name", "hours") if key not in entry]
+        own = stated_values(entry, PERIOD_KEYS)[1]
         hours: list[int] = []
         listed = entry.get("hours", [])
         words = [listed] if isinstance(listed, str) else listed
@@ -195,12 +196,12 @@ def period_faults(periods: Any, types: Collection[Any]) -> Iterator[str]:
 
 def _faults_of(period: Period, types: Collection[Any]) -> Iterator[str]:
     """The faults of one period by itself."""
-    if fault := _NAME.fault("name", period.name):
+    if fault := PERIOD_KEYS["name"].fault("name", period.name):
         yield fault
     if not period.hours:
         yield "expected at least one hour, got none"
     if not isinstance(period.rates, Mapping):
-        if fault := _RATE.fault("rates", period.rates):
+        if fault := PERIOD_KEYS["rates"].fault("rates", period.rates):
             yield fault
         return
     known = [one for one in types if isinstance(one, str) and one]
@@ -210,7 +211,7 @@ def _faults_of(period: Period, types: Collection[Any]) -> Iterator[str]:
         if name not in known:
             choices = f" ({', '.join(known[:MAX_NAMED])}{', ...' if len(known) > MAX_NAMED else ''})" if known else ""
             yield f"expected rates for types of demand.csv{choices}, got {shown(name)}{near(str(name), known)}"
-        elif fault := _RATE.fault(f"rates.{plain(name)}", rate):
+        elif fault := PERIOD_KEYS["rates"].fault(f"rates.{plain(name)}", rate):
             yield fault
     for name in types:
         if name not in period.rates:

@@ -7,19 +7,18 @@ program the keys of a section carry its name: `driving.model`.
 import json
 import re
 import tomllib
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import MISSING, asdict
-from math import inf
+from collections import defaultdict
+from collections.abc import Container, Mapping
 from operator import attrgetter
 from typing import Any, Final
 
-from runcard.city.conditions import UNREAD, UnreadableError, near, plain, shown
+from runcard.city.conditions import Condition, UnreadableError, conditions_of, plain, shown, stated_values
 from runcard.city.model import SETTING_CONDITIONS, City
 from runcard.city.parts import SECTIONS, Turnout
 from runcard.city.periods import ALWAYS, format_hours, read_periods
 
 SCHEMA: Final = 1
-_TYPE_WORDS: Final = {str: "text", float: "a number", int: "a whole number", bool: "true or false", list: "a list"}
+_SECTION: Final = Condition("", of=dict, default=None)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -33,70 +32,6 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise UnreadableError(f"not valid TOML: {reason}") from error
 
 
-def typed(value: Any, of: type) -> Any:
-    """A value of TOML that must be of a type; raises a TypeError with the words after "expected ... to be"."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number if of is float else isinstance(value, of) and (of is bool or not isinstance(value, bool))):
-        raise TypeError(_TYPE_WORDS[of])
-    try:
-        return of(value)
-    except OverflowError:
-        return inf
-
-
-def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
-    """The settings of a TOML text, UNREAD where one could not be read, and what is wrong with those.
-
-    Raises UnreadableError if the text is no TOML or was written for another schema.
-    """
-    document = parse_toml(text)
-    schema = document.pop("schema", None)
-    if type(schema) is not int or schema != SCHEMA:
-        raise UnreadableError(f"expected schema = {SCHEMA}, got {'none' if schema is None else shown(schema)}")
-    settings: dict[str, Any] = {}
-    faults: list[str] = []
-
-    def read(key: str, value: Any, name: str) -> Any:
-        try:
-            return typed(value, SETTING_CONDITIONS[key].of)
-        except TypeError as error:
-            faults.append(f"expected {name} to be {error}, got {shown(value)}")
-            return UNREAD
-
-    by_kind = document.get("busy_minutes")
-    if isinstance(by_kind, dict):
-        del document["busy_minutes"]
-        settings["busy_minutes"] = {
-            kind: read("busy_minutes", value, f"busy_minutes.{plain(kind)}") for kind, value in by_kind.items()
-        }
-    turnout = document.get("turnout")
-    turnout = turnout if isinstance(turnout, dict) else {}
-    for kind in [key for key, value in turnout.items() if isinstance(value, dict)]:
-        of_kind = settings.setdefault("turnout_by_kind", {}).setdefault(kind, {})
-        for key, value in turnout.pop(kind).items():
-            name = f"turnout.{plain(kind)}.{plain(key)}"
-            if key in Turnout.__slots__:
-                of_kind[key] = read(f"turnout.{key}", value, name)
-            else:
-                faults.append(f"unknown key {name}{near(key, Turnout.__slots__)}")
-    if "period" in document:
-        periods, of_periods = read_periods(document.pop("period"))
-        faults += of_periods
-        settings |= {} if periods is None else {"periods": periods}
-    values = flat(document, SECTIONS)
-    settings.setdefault("target_minutes", None)  # whether it may be left out depends on the tables
-    required = (key for key, condition in SETTING_CONDITIONS.items() if condition.default is MISSING)
-    faults += [f"missing key {key}" for key in required if key not in values and key not in settings]
-    for key, value in values.items():
-        if key in SECTIONS:
-            faults.append(f"expected {key} to be a section, got {shown(value)}")
-        elif key not in SETTING_CONDITIONS:
-            faults.append(f"unknown key {plain(key)}{near(key, [*SETTING_CONDITIONS, *SECTIONS, 'period'])}")
-        else:
-            settings[key] = read(key, value, key)
-    return settings, faults
-
-
 def flat(document: Mapping[str, Any], sections: Container[str]) -> dict[str, Any]:
     """Every key of a document with its value, keys of sections led by the section's name."""
     found: dict[str, Any] = {}
@@ -106,49 +41,75 @@ def flat(document: Mapping[str, Any], sections: Container[str]) -> dict[str, Any
     return found
 
 
-def city_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments of `City` that the settings give; the defaults stay where the model states them."""
-    found: dict[str, Any] = {section: {} for section in SECTIONS}
-    for key, value in settings.items():
+def by_section(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The same values by section, "" for those outside of all, and by key inside of it."""
+    sections: dict[str, dict[str, Any]] = defaultdict(dict, {"": {}})
+    for key, value in values.items():
         section, _, name = key.rpartition(".")
-        (found[section] if section else found)[name] = value
-    if "turnout_by_kind" in found:
-        found["turnout_by_kind"] = {kind: Turnout(**values) for kind, values in found["turnout_by_kind"].items()}
-    return found | {section: of(**found[section]) for section, of in SECTIONS.items()}
+        sections[section][name] = value
+    return sections
+
+
+def parse_settings(text: str) -> tuple[dict[str, Any], list[str]]:
+    """The fields of `City` that a TOML text states, UNREAD where one could not be read, and what is wrong with those.
+
+    Raises UnreadableError if the text is no TOML or was written for another schema.
+    """
+    document = parse_toml(text)
+    schema = document.pop("schema", None)
+    if type(schema) is not int or schema != SCHEMA:
+        raise UnreadableError(f"expected schema = {SCHEMA}, got {'none' if schema is None else shown(schema)}")
+    fields: dict[str, Any] = {"turnout_by_kind": {}}
+    faults: list[str] = []
+
+    def read(given: Mapping[str, Any], known: Mapping[str, Condition], where: str, *others: str) -> dict[str, Any]:
+        values, wrong = stated_values(given, known, where, others=others)
+        faults.extend(wrong)
+        return values
+
+    known = {**SETTING_CONDITIONS, **dict.fromkeys(SECTIONS, _SECTION)}
+    if isinstance(by_kind := document.get("busy_minutes"), dict):
+        del document["busy_minutes"]
+        minutes = known.pop("busy_minutes")
+        fields["busy_minutes"] = read(by_kind, dict.fromkeys(by_kind, minutes), "busy_minutes.")
+    if isinstance(turnout := document.get("turnout"), dict):
+        for kind in [key for key, value in turnout.items() if isinstance(value, dict)]:
+            of_kind = read(turnout.pop(kind), conditions_of(Turnout), f"turnout.{plain(kind)}.")
+            fields["turnout_by_kind"][kind] = Turnout(**of_kind)
+    if "period" in document:
+        fields["periods"], wrong = read_periods(document.pop("period"))
+        faults += wrong
+    sections = by_section(read(flat(document, SECTIONS), known, "", "period"))
+    fields |= {"target_minutes": None} | sections.pop("")  # whether it may be left out depends on the tables
+    return fields | {section: of(**sections[section]) for section, of in SECTIONS.items()}, faults
 
 
 def format_settings(city: City) -> str:
     """The TOML text of a city's settings: the main ones, and others where they are not the default."""
-    sections: dict[str, dict[str, Any]] = {"": {}}
+    texts: dict[str, str] = {}
     for key, condition in SETTING_CONDITIONS.items():
-        section, _, name = key.rpartition(".")
-        value = attrgetter(key)(city)
+        section, value = key.rpartition(".")[0], attrgetter(key)(city)
         stated = section in ("", "driving") or getattr(city, section) != SECTIONS[section]()
         if stated and value is not None and not (condition.quiet and value == condition.default):
-            sections.setdefault(section, {})[name] = value
-    top = sections.pop("")
-    if isinstance(top["busy_minutes"], Mapping):
-        sections["busy_minutes"] = top.pop("busy_minutes")
-    sections |= {f"turnout.{_key(kind)}": asdict(turnout) for kind, turnout in city.turnout_by_kind.items()}
-    lines = [f"schema = {SCHEMA}", *_lines("", top)]
-    for section, values in sections.items():
-        lines += ["", f"[{section}]", *_lines(section, values)]
+            texts[key] = _written(condition.of, value)
+    sections = by_section(texts)
+    if isinstance(city.busy_minutes, Mapping):
+        del sections[""]["busy_minutes"]
+        sections["busy_minutes"] = {kind: _written(float, value) for kind, value in city.busy_minutes.items()}
+    for kind, turnout in city.turnout_by_kind.items():
+        sections[f"turnout.{_key(kind)}"] = {
+            key: _written(condition.of, getattr(turnout, key))
+            for key, condition in conditions_of(Turnout).items()
+            if getattr(turnout, key) is not None
+        }
+    lines = [f"schema = {SCHEMA}"]
+    for section, of_section in sections.items():
+        lines += ["", f"[{section}]"] if section else []
+        lines += [f"{_key(name)} = {text}" for name, text in of_section.items()]
     for period in city.periods if city.periods != (ALWAYS,) else ():
-        rates = period.rates
-        if isinstance(rates, Mapping):
-            written = ", ".join(f"{_key(name)} = {_written(float, rate)}" for name, rate in rates.items())
         lines += ["", "[[period]]", f"name = {_written(str, period.name)}"]
-        lines.append(f"hours = {_written(list, format_hours(period.hours))}")
-        lines.append(f"rates = {f'{{ {written} }}' if isinstance(rates, Mapping) else _written(float, rates)}")
+        lines += [f"hours = {_written(list, format_hours(period.hours))}", f"rates = {_written(float, period.rates)}"]
     return "\n".join(lines) + "\n"
-
-
-def _lines(section: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """The keys of a section as TOML text; those of busy_minutes are kinds."""
-    for name, value in values.items():
-        key = section if section == "busy_minutes" else f"{section.partition('.')[0]}.{name}".lstrip(".")
-        if value is not None:
-            yield f"{_key(name)} = {_written(SETTING_CONDITIONS[key].of, value)}"
 
 
 def _key(name: str) -> str:
@@ -157,6 +118,9 @@ def _key(name: str) -> str:
 
 
 def _written(of: type, value: Any) -> str:
-    """A value as TOML text."""
+    """A value as TOML text, or one for each name."""
+    if isinstance(value, Mapping):
+        pairs = [f"{_key(name)} = {_written(of, inner)}" for name, inner in value.items()]
+        return f"{{ {', '.join(pairs)} }}"
     # A JSON string is a TOML string, except for the delete character, which no text of a city may hold.
     return repr(of(value)) if of in (float, int) else json.dumps(value, ensure_ascii=False)

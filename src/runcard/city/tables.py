@@ -4,15 +4,14 @@ Reading never stops at a fault. Every data row gives an object. A cell that cann
 checks of `check.py` still find what else is wrong with that row.
 """
 
-import csv
-import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Final
 
 from runcard.city.conditions import UNREAD, Condition, Fault, UnreadableError, near, plain, shown
+from runcard.city.csv_text import CsvText
 from runcard.city.parts import COLUMN_CONDITIONS, ROWS
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -41,19 +40,14 @@ class CsvTable:
     row: type[Any]
     columns: Mapping[str, Condition]
 
-    @property
-    def file_name(self) -> str:
-        """The name of the table's file in a city folder."""
-        return f"{self.name}.csv"
-
     def read(self, column: str, cell: str) -> Any:
         """The value of a cell; an empty one in an optional column is None, if the column is not text."""
-        of, default = self.columns[column].of, self.columns[column].default
+        of = self.columns[column].of
         if of is str:
             return cell if column == "name" else cell.strip()
-        if default is not MISSING and not cell.strip():
+        if not self.columns[column].needed and not cell.strip():
             return None
-        return _read_cell(of, cell) if isinstance(of, type) else of(cell)
+        return read_cell(of, cell) if isinstance(of, type) else of(cell)
 
     def write(self, column: str, value: Any) -> str:
         """The cell of a value."""
@@ -72,7 +66,7 @@ class ReadTable:
     faults: tuple[Fault, ...]
 
 
-def _read_cell(of: type, cell: str) -> Any:
+def read_cell(of: type, cell: str) -> Any:
     """The value of a cell of a type; 2.0 is a whole number too, because spreadsheets and data frames write it so."""
     text = cell.strip().lower()
     if of is bool and text in _BOOLEANS:
@@ -83,6 +77,7 @@ def _read_cell(of: type, cell: str) -> Any:
 
 
 TABLES: Final = {name: CsvTable(name, row, COLUMN_CONDITIONS[name]) for name, row in ROWS.items()}
+"""By the field of `City` that holds the rows."""
 
 
 def with_trucks(stations: CsvTable) -> CsvTable:
@@ -91,23 +86,18 @@ def with_trucks(stations: CsvTable) -> CsvTable:
     return replace(stations, columns={**stations.columns, "trucks": trucks})
 
 
-def parse_table(table: CsvTable | Callable[[list[str]], CsvTable], text: str) -> ReadTable:
-    """The rows of a CSV text and their faults; raises UnreadableError if it is no table at all.
-
-    Which table it is may depend on its header.
-    """
-    records = _records(text)
-    if not records:
+def parse_table(table: CsvTable, text: CsvText) -> ReadTable:
+    """The rows of a text and their faults; raises UnreadableError if it is no table at all."""
+    header = text.header
+    if not header:
         raise UnreadableError("expected a header row, got an empty file")
-    header = [name.strip() for name in records[0][1]]
-    separator = re.search(r"[;\t|]", header[0])
-    if separator and len(header) == 1:
-        raise UnreadableError(f"expected commas between the columns, got {separator[0]!r}")
-    table = table if isinstance(table, CsvTable) else table(header)
-    faults = list(_header_faults(table, header))
-    lacking = any(condition.default is MISSING for name, condition in table.columns.items() if name not in header)
-    rows = []
-    for index, (_, cells) in enumerate(records[1:]):
+    if text.other_separator:
+        raise UnreadableError(f"expected commas between the columns, got {text.other_separator!r}")
+    faults = list(_header_faults(table, text))
+    lacking = any(condition.needed for name, condition in table.columns.items() if name not in header)
+    rows, numbers = [], []
+    for index, (number, cells) in enumerate(text.rows):
+        numbers.append(number)
         if len(cells) != len(header):
             if lacking:
                 # Nobody can know which cell belongs to which column: the fault is in the header, not in the row.
@@ -115,34 +105,20 @@ def parse_table(table: CsvTable | Callable[[list[str]], CsvTable], text: str) ->
                 continue
             faults.append(Fault(table.name, index, f"expected {len(header)} cells, got {len(cells)}"))
         rows.append(_parse_row(table, header, cells, index, faults))
-    return ReadTable(tuple(rows), tuple(number for number, _ in records[1:]), tuple(faults))
+    return ReadTable(tuple(rows), tuple(numbers), tuple(faults))
 
 
-def _records(text: str) -> list[tuple[int, list[str]]]:
-    """The rows of a CSV text that are not blank, each with its number as a spreadsheet shows it."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    records: list[tuple[int, list[str]]] = []
-    row_number = 0
-    try:
-        for row_number, cells in enumerate(reader, start=1):
-            if any(cell.strip() for cell in cells):
-                records.append((row_number, cells))
-    except csv.Error as error:
-        reason = "a quote is opened there and never closed" if str(error) == "unexpected end of data" else error
-        raise UnreadableError(f"row {row_number + 1} is not valid CSV: {reason}") from error
-    return records
-
-
-def _header_faults(table: CsvTable, header: list[str]) -> Iterator[Fault]:
-    unknown = [name for name in header if name not in table.columns]
-    for name in dict.fromkeys(name for name in header if name and header.count(name) > 1):
-        yield Fault(table.name, None, f"expected column {plain(name)} once, got it {header.count(name)} times")
-    lacking = {column: condition for column, condition in table.columns.items() if column not in header}
-    for column in (column for column, condition in lacking.items() if condition.default is MISSING):
-        yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
-    for column in (column for column, condition in lacking.items() if condition.default is not MISSING):
-        for name in unknown:
-            if column != _MISSED and _is_misspelt(name, column):
+def _header_faults(table: CsvTable, text: CsvText) -> Iterator[Fault]:
+    unknown = [name for name in text.header if name not in table.columns]
+    for name in filter(None, dict.fromkeys(text.header)):
+        if repeated := text.repeated(name):
+            yield Fault(table.name, None, repeated)
+    for column, condition in table.columns.items():
+        if column not in text.header and condition.needed:
+            yield Fault(table.name, None, f"missing column {column}{near(column, unknown)}")
+    for column, condition in table.columns.items():
+        for name in unknown if column not in (*text.header, _MISSED) and not condition.needed else ():
+            if _is_misspelt(name, column):
                 yield Fault(table.name, None, f"unknown column {plain(name)} (did you mean {column}?)")
 
 
@@ -171,7 +147,7 @@ def _parse_row(table: CsvTable, header: list[str], cells: list[str], index: int,
             except ValueError as error:
                 values[column] = UNREAD
                 faults.append(Fault(table.name, index, f"expected {column} to be {error}, got {shown(cell)}"))
-        elif condition.default is MISSING:
+        elif condition.needed:
             values[column] = UNREAD
     found.pop("", None)
     return table.row(**values, extra=tuple(found.items()))
@@ -179,11 +155,10 @@ def _parse_row(table: CsvTable, header: list[str], cells: list[str], index: int,
 
 def format_table(table: CsvTable, rows: Sequence[Any]) -> str:
     """The CSV text of a table: required columns, optional ones that some row uses, then the extra columns."""
-    defaults = {name: condition.default for name, condition in table.columns.items()}
     used = [
         name
-        for name, default in defaults.items()
-        if default is MISSING or any(getattr(row, name) != default for row in rows)
+        for name, condition in table.columns.items()
+        if condition.needed or any(getattr(row, name) != condition.default for row in rows)
     ]
     extra = [name for name in dict.fromkeys(name for row in rows for name, _ in row.extra) if name not in table.columns]
     lines = [[*used, *extra]]

@@ -89,6 +89,7 @@ def _print_drift(found: "DriftDocument") -> None:
     from rich.text import Text
 
     from runcard.cli.terminal import make_console
+    from runcard.plan.words import round_percent
     from runcard.service.audit.drift_page import luck
     from runcard.table import Cell, Table
 
@@ -99,8 +100,9 @@ def _print_drift(found: "DriftDocument") -> None:
         rows = []
         for row in found.rows:
             minutes = ["–" if one is None else f"{one:.1f}" for one in (row.first_minutes, row.predicted_minutes)]
-            cells = [f"{row.incidents:,}", f"{row.met_fraction:.1%}", f"{row.predicted:.1%}", *minutes]
-            words = [row.words, row.when, *cells, luck(row.p_value), "drift" if row.warns else ""]
+            met = [round_percent(part, 1) for part in (row.met_fraction, row.predicted)]
+            cells = [f"{row.incidents:,}", *met, *minutes, luck(row.p_value), "drift" if row.warns else ""]
+            words = [row.words, row.when, *cells]
             rows.append([Cell(word, "bold" if row.warns else "") for word in words])
         console.print(Table(headings, rows, left=2, ruled=False))
     for sentence in (found.headline, *found.warnings, *found.notes):

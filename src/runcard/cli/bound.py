@@ -48,7 +48,6 @@ def bound(
     from runcard.cli.show_bound import print_bound
     from runcard.cli.terminal import print_care, print_json
     from runcard.outputs.bound import bound_city
-    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.policy.solve_options import SolveOptions
 
     options = SolveOptions(threads=threads)
@@ -64,5 +63,5 @@ def bound(
     if as_json:
         print_json(found.document())
     else:
-        print_care(fit_faults(read_fit(city)))
+        print_care(city)
         print_bound(given, found)

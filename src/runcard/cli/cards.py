@@ -24,7 +24,7 @@ def cards(
     ] = False,
     incidents: Annotated[
         int, whole_option("Incidents to simulate, where the department is too large for exact figures.", least=1000)
-    ] = 200_000,
+    ] = 50_000,
     seed: Seed = 1,
     threads: Threads = None,
 ) -> None:

@@ -64,7 +64,6 @@ def compare(
     from runcard.cli.show_comparison import print_assessment, print_weights
     from runcard.cli.terminal import make_console, print_care, print_json, print_written
     from runcard.outputs.curve import draw_curve
-    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.weights import compare_weights, failed_weights, weights_document
     from runcard.page.picture import check_picture_file
     from runcard.policy.solve_options import SolveOptions
@@ -104,7 +103,7 @@ def compare(
     if as_json:
         print_json(document)
     else:
-        print_care(fit_faults(read_fit(city)))
+        print_care(city)
         if numbers is None:
             print_assessment(found)
         else:

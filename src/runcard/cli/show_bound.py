@@ -6,7 +6,7 @@ from runcard.cli.show_comparison import print_files
 from runcard.cli.terminal import make_console
 from runcard.outputs.bound import Bounded
 from runcard.outputs.bound_words import BY_CHANCE, ESTIMATED, EXACTLY, bound_lines, bound_table, work_words
-from runcard.plan.words import PLUS_MINUS, city_line, counted, kind_line, objective_words
+from runcard.plan.words import PLUS_MINUS, city_line, counted, kind_line, objective_words, table_words
 
 
 def print_bound(city: City, found: Bounded) -> None:
@@ -40,7 +40,7 @@ def print_bound(city: City, found: Bounded) -> None:
             if note := policy_note(own.city, choice.name_for(kind)):
                 console.print(f"{kind}: {note}" if len(found.kinds) > 1 else note)
     if city.objective != LATE:
-        what = "the late fraction" if city.plain else "missed standards"
-        console.print(f"Policies minimise {objective_words(city.objective)}; the bound is on {what} all the same.")
+        counts, missed = objective_words(city.objective), table_words(city).fraction
+        console.print(f"Policies minimise {counts}; the bound is on {missed} all the same.")
     if city.has_periods:
         console.print("Rates are the means of the week, not those of its periods.")

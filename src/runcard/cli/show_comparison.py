@@ -19,7 +19,7 @@ from runcard.assess.tables import (
 )
 from runcard.cli.terminal import make_console
 from runcard.outputs.weights import weight_of, weight_table
-from runcard.plan.words import and_list, certainty, city_line, incidents_a_day, kind_line
+from runcard.plan.words import and_list, certainty, city_line, incidents_a_day, kind_line, table_words
 
 
 def print_files(choices: Iterable[PolicyChoice]) -> None:
@@ -56,7 +56,7 @@ def print_assessment(found: Assessment) -> None:
 def _print_periods(found: Assessment) -> None:
     """Print what plans miss in each period, what knowing the hour gains, and which hours a period has."""
     console, city = make_console(), found.city
-    console.print(f"{'Late, %,' if city.plain else 'Missed per 100 incidents'} in each period:", style="bold")
+    console.print(f"{table_words(city).in_period} in each period:", style="bold")
     console.print(period_table(found))
     for blind, knowing, gain in found.knowing_the_hour:
         console.print(f"Knowing the hour: {knowing.name} misses {fewer_words(gain)} % less than {blind.name}.")

@@ -34,7 +34,7 @@ def print_answer(answer: Answer) -> None:
     for one in kinds:
         if len(kinds) > 1:
             console.print()
-            console.print(f"{one.kind}: {team_words(one.decision.team)}", style="bold")
+            console.print(f"{one.fleet.kind}: {team_words(one.decision.team)}", style="bold")
         console.print(*one.reasons, *one.notes, sep="\n")
         if one.decision.alternatives:
             console.print(decision_table(one))

@@ -76,7 +76,6 @@ def simulate(
     from runcard.city.files import read_city
     from runcard.cli.show_simulation import print_periods, print_simulation
     from runcard.cli.terminal import print_care, print_json, print_written
-    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.simulate import document_of, hour_gains
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario
@@ -91,7 +90,7 @@ def simulate(
     if as_json:
         print_json(document_of(given, found) | hour_gains(given, found, choices))
     else:
-        print_care(fit_faults(read_fit(city)))
+        print_care(city)
         print_simulation(given, found)
         print_periods(given, [found], choices)
         print_written(records)
@@ -122,7 +121,6 @@ def stress(
     from runcard.city.files import read_city
     from runcard.cli.show_simulation import print_periods, print_stress
     from runcard.cli.terminal import print_care, print_json
-    from runcard.outputs.fit_file import fit_faults, read_fit
     from runcard.outputs.simulate import stress_document
     from runcard.policy.solve_options import SolveOptions
     from runcard.simulate.engine import check_scenario, possible_scenarios
@@ -146,7 +144,7 @@ def stress(
     if as_json:
         print_json(stress_document(given, found, not_possible))
     else:
-        print_care(fit_faults(read_fit(city)))
+        print_care(city)
         print_stress(given, found, not_possible)
         print_periods(given, found, choices)
     _check_precise(given, found)

@@ -44,7 +44,7 @@ def site(
     """
     from runcard.city.files import read_city
     from runcard.cli.progress import ShownSteps
-    from runcard.cli.show_one_more import print_one_more
+    from runcard.cli.show_whatif import print_one_more
     from runcard.cli.terminal import print_json, print_written
     from runcard.output_file import write_whole
     from runcard.outputs.fit_file import fit_faults, read_fit

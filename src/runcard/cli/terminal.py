@@ -34,11 +34,11 @@ def make_console(*, stderr: bool = False) -> Console:
     return PlainConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=False)
 
 
-def print_care(faults: Sequence[str]) -> None:
-    """Print that the city of some numbers is badly fitted to its log, and how, if it is."""
-    from runcard.outputs.fit_file import care_line
+def print_care(of: Path | Sequence[str], most: int = 1) -> None:
+    """Print that a city, given as its folder or as its faults, is badly fitted to its log, and the first faults."""
+    from runcard.outputs.fit_file import care_line, fit_faults, read_fit
 
-    if line := care_line(faults):
+    if line := care_line(fit_faults(read_fit(of)) if isinstance(of, Path) else of, most):
         make_console().print(line, soft_wrap=True)
 
 

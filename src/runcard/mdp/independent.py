@@ -13,7 +13,7 @@ mixing), and dropped for plain steps where the residual does not fall. The searc
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import comb
 from typing import NamedTuple
 
@@ -21,8 +21,7 @@ import numpy as np
 
 from runcard.errors import NotConvergedError
 from runcard.mdp.arrays import Floats, Ints
-from runcard.mdp.kernels.block_sum import BLOCK, SETS
-from runcard.mdp.kernels.independent import follow_order, lay_out_costs, num_sets
+from runcard.mdp.kernels.independent import follow_order, lay_out_costs, num_below
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 
@@ -56,7 +55,7 @@ class Walks(NamedTuple):
     stop: float
     """The chance of going on at which a walk stops."""
     depth: int
-    """The positions whose costs are laid out in `near_cost`, whole blocks."""
+    """The positions whose costs are laid out in `near_cost`."""
     first_cost: Ints
     """[J + 1] where the costs of each demand point begin."""
     active: Ints
@@ -82,9 +81,10 @@ def truck_order(problem: DispatchProblem, order: Ints) -> Ints:
     return np.argsort(np.argsort(order, axis=1)[:, station], axis=1, kind="stable")
 
 
+@cache
 def _costs_per_point(needed: int, depth: int) -> int:
-    """The costs that a demand point lays out: for each block, one for each of its positions and each set below."""
-    return sum(BLOCK * num_sets(needed, start) for start in range(0, depth, BLOCK))
+    """The costs that a demand point lays out: for each position, one for each set below."""
+    return sum(num_below(needed - 1, position) for position in range(depth))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +115,9 @@ class IndependentTrucks:
         truck = np.ascontiguousarray(np.hstack([truck_order(problem, self.order), outside]), np.int64)
         station = np.concatenate([station, np.full(self.num_outside, -1)]).astype(np.int64)
         needed = problem.trucks_needed.tolist()
-        depth = -(-min(truck.shape[1], NEAR_TRUCKS) // BLOCK) * BLOCK
-        while depth > BLOCK and 8 * sum(_costs_per_point(k, depth) for k in needed) > NEAR_BYTES:
-            depth -= BLOCK
+        depth = min(truck.shape[1], NEAR_TRUCKS)
+        while depth > 1 and 8 * sum(_costs_per_point(k, depth) for k in needed) > NEAR_BYTES:
+            depth -= 1
         first_cost = starts([_costs_per_point(k, depth) for k in needed])
         walks = Walks(
             truck, station, problem.trucks_needed, problem.incidents_per_day, problem.teams.number_of_code,
@@ -129,9 +129,9 @@ class IndependentTrucks:
 
     def scratch(self) -> Scratch:
         """Room for one thread."""
-        positions, depth = self.walks.truck.shape[1] + BLOCK, self.walks.depth
+        positions, depth = self.walks.truck.shape[1], self.walks.depth
         most = self.num_outside
-        products = np.empty((2, max(SETS, positions, comb(depth, most - 1))))
+        products = np.empty((2, max(positions, comb(depth, most - 1))))
         return Scratch(
             np.empty(positions), np.empty(positions), np.empty(positions), products, np.empty(most),
             np.empty(most, np.int64),
@@ -153,13 +153,13 @@ class IndependentTrucks:
         asked, _ = self.asked_and_late(np.repeat(busy, self.problem.trucks))
         return np.asarray(np.add.reduceat(asked, self.first_truck[:-1]) / self.problem.trucks)
 
-    def steady_busy(self) -> Floats:
-        """[I] the long-run busy chance of each truck of a station."""
+    def steady_busy(self, start: Floats | None = None) -> Floats:
+        """[I] the long-run busy chance of each truck of a station, searched from chances that are near, if given."""
         mu, total = self.problem.returns_per_day, self.problem.total_incidents_per_day
         # What the kernel leaves out of an asked rate may come and go from step to step.
         left_out = 10.0 * self.stop * total
         tiny = 1e-30 * total
-        demand = self.station_demand(np.zeros(self.problem.num_stations))
+        demand = self.station_demand(np.zeros(self.problem.num_stations) if start is None else start)
         points: list[Floats] = []
         steps: list[Floats] = []
         for _ in range(MAX_STEPS):

@@ -22,15 +22,17 @@ SMALL_PIECE: Final = 0.25
 MAX_PASSES: Final = 6
 
 
-def tidied(diagram: Any, owner: Positions, stays: NDArray[np.bool_]) -> Positions:
-    """[place] its area, tidied; `diagram` is scipy's Voronoi diagram of the places, `owner` -1 where nobody is."""
-    ends = np.array(diagram.ridge_vertices)
+def border_lengths(diagram: Any) -> csr_array:
+    """[place, place] the length of the border between two cells of scipy's Voronoi diagram; not of endless ones."""
+    ends, pairs = np.array(diagram.ridge_vertices), diagram.ridge_points
     lengths = np.hypot(*(diagram.vertices[ends[:, 0]] - diagram.vertices[ends[:, 1]]).T)
-    known = ends.min(axis=1) >= 0
-    one, other = diagram.ridge_points[known].T
-    size = (len(owner), len(owner))
-    both = (np.append(lengths[known], lengths[known]), (np.append(one, other), np.append(other, one)))
-    borders = coo_array(both, shape=size).tocsr()
+    (low, high), known = pairs[ends.min(axis=1) >= 0].T, lengths[ends.min(axis=1) >= 0]
+    both = np.append(known, known), (np.append(low, high), np.append(high, low))
+    return csr_array(coo_array(both, shape=(len(diagram.points), len(diagram.points))))
+
+
+def tidied(borders: csr_array, owner: Positions, stays: NDArray[np.bool_]) -> Positions:
+    """[place] its area, tidied; `borders` are those of their cells, `owner` is -1 where nobody is."""
     fixed, still = stays | (owner < 0), 0
     for turn in range(2 * MAX_PASSES):
         shared = _shared(borders, owner)
@@ -53,8 +55,8 @@ def tidied(diagram: Any, owner: Positions, stays: NDArray[np.bool_]) -> Position
 
 def _shared(borders: csr_array, owner: Positions) -> csr_array:
     """[place, area] the length of the border between a cell and the cells of an area."""
-    found = np.flatnonzero(owner >= 0)
-    belongs = coo_array((np.ones(len(found)), (found, owner[found])), shape=(len(owner), int(owner.max()) + 1))
+    places = np.flatnonzero(owner >= 0)
+    belongs = coo_array((np.ones(len(places)), (places, owner[places])), shape=(len(owner), int(owner.max()) + 1))
     return csr_array(borders @ belongs.tocsr())
 
 
@@ -70,9 +72,8 @@ def _without_small_pieces(borders: csr_array, owner: Positions, fixed: NDArray[n
     np.maximum.at(largest, owner_of, cells)  # the last is for nobody
     small = (cells < SMALL_PIECE * largest[owner_of]) & (owner_of >= 0)
     small[piece[fixed]] = False
-    around = ~same & (owner[pairs.col] >= 0) & small[piece[pairs.row]]
-    shape = (num_pieces, int(owner.max()) + 1)
-    length = coo_array((pairs.data[around], (piece[pairs.row[around]], owner[pairs.col[around]])), shape=shape).tocsr()
-    has_neighbour = small & (length.max(axis=1).toarray().ravel() > 0.0)
-    best = np.asarray(length.argmax(axis=1)).ravel()
-    return np.where(has_neighbour, best, owner_of)[piece]
+    places = coo_array((np.ones(len(piece)), (piece, np.arange(len(piece)))), shape=(num_pieces, len(piece)))
+    around = (places.tocsr()[small] @ _shared(borders, owner)).toarray()
+    around[np.arange(len(around)), owner_of[small]] = 0.0
+    owner_of[small] = np.where(around.any(axis=1), around.argmax(axis=1), owner_of[small])
+    return owner_of[piece]

@@ -1,124 +1,219 @@
-"""The areas of a map as plain geometry: cells, their neighbours, territories, colours and spots for labels.
+"""The areas of a city as geometry: their shapes, which of them touch, and colours for who sends units to them.
 
-A place is a complex number x + iy. The cell of a place p_i is all that is nearer to it than to other places, but not
-far from it, nor far outside of them all:
+The area of a demand node is the union of the Voronoi cells of the road nodes that belong to it (`city/areas.py`). What
+is far from every road is nobody's: around each node is a square of side 4 s, and the edge of all squares together has
+points of its own, whose cells are left out. So the map ends about s from the outermost roads, along water too. Roads
+longer than s are cut into pieces, each with a cell that belongs to the nearer end, so that the map has no hole where
+nodes are far apart. s is half of the median distance of a demand node from the nearest other, but in longitude and
+latitude at least 250 m, and never so small that there are too many points.
 
-    |z - p_i| <= |z - p_j| for every j;    <z - p_i, n> <= reach_i,  <z, n> <= max_j <p_j, n> + s/2  in 48 directions n,
-
-with s the median distance from a place to the nearest one. `reach_i` is 1.5 times the distance to the third nearest
-place, but at least 2 s and at most 4 s. So cells never overlap, a grid gives squares, and water stays empty.
+Places are in a plane around 0, in which the city fits into a square of side 1.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from colorsys import hls_to_rgb
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import count, pairwise
-from math import cos, inf, radians
-from typing import Final
+from itertools import count
+from math import ceil, cos, inf, radians
+from typing import Any, Final
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import ConvexHull, Delaunay, KDTree
 
-from runcard.city.places import is_lonlat
+from runcard.city.areas import area_of_nodes, demand_nodes
+from runcard.city.model import City
+from runcard.city.places import coordinates_of, is_lonlat
+from runcard.outputs.area_tidy import border_lengths, tidied
 
-Places = NDArray[np.complex128]
-Box = tuple[float, float, float, float]
-"""Left, bottom, right and top."""
+Places = NDArray[np.float64]
+"""[place, axis] x and y."""
+Positions = NDArray[np.int64]
 
-DIRECTIONS: Final = np.exp(2j * np.pi * np.arange(48) / 48)
-TOGETHER: Final = 1e-6
-"""Places that are this close, as a part of the whole map, are one place."""
-
-
-@dataclass(frozen=True, eq=False)
-class PlaceCells:
-    """The cells of places; places that are together have one cell."""
-
-    cell_of: NDArray[np.int64]
-    """By place: the number of its cell."""
-    middles: tuple[complex, ...]
-    """By cell: the place that it belongs to."""
-    corners: tuple[tuple[complex, ...], ...]
-    """By cell: its corners, counter-clockwise."""
-    across: tuple[tuple[int, ...], ...]
-    """By cell: what is across the side from each corner to the next, a cell, or -1 for the end of the map."""
-    spacing: float
-    """The median distance from a place to the nearest one."""
-
-    @cached_property
-    def neighbours(self) -> list[tuple[int, int]]:
-        """Pairs of cells that have a side in common, each pair once, the lower number first."""
-        return sorted({(min(i, j), max(i, j)) for i, sides in enumerate(self.across) for j in sides if j >= 0})
+METRES_PER_DEGREE: Final = 111_195.0
+MARGIN_METRES: Final = 250.0
+"""How far, at least, a map in longitude and latitude goes beyond the outermost roads."""
+SMALLEST_DEGREES: Final = 1e-4
+"""The width of a city, about ten metres, below which the map does not go that far beyond."""
+FINEST: Final = 1.0 / 400.0
+"""The smallest s, as a part of the width of the city: Voronoi takes far longer with many points in a row."""
+TOGETHER: Final = 7
+"""Places that are the same to so many decimals are one place."""
+MOST_PIECES: Final = 5_000
+"""Into which all roads together are cut, about."""
+AREA_COLOURS: Final = (
+    "#77AADD", "#EEDD88", "#44BB99", "#FFAABB", "#AAAA00", "#99DDFF", "#EE8866", "#BBCC33",
+    "#9988F2", "#7E94A9", "#BFEDB6", "#D4667A",
+)  # fmt: skip
+"""Paul Tol's eight light colours, made for areas with words on them, and four that are least like them to any eye."""
+NOBODY: Final = -1
+"""Instead of a station: no truck goes, because the incident needs fewer."""
 
 
-def projected(x_coords: Sequence[float], y_coords: Sequence[float]) -> Places:
-    """Places for coordinates, around 0 and within a square of side 1.
+class Plane:
+    """Where a city is drawn: around 0 and within a square of side 1.
 
     What looks like longitude and latitude is drawn to scale: a degree of longitude is cos(latitude) of one of latitude.
     """
-    coords = np.array([x_coords, y_coords], np.float64)
-    largest = np.abs(coords).max() or 1.0
-    unit = coords / largest  # differences of these are never too large for a number
-    if is_lonlat(*coords):
-        unit[0] *= cos(radians(float(coords[1].mean())))
-    unit -= (unit.min(axis=1, keepdims=True) + unit.max(axis=1, keepdims=True)) / 2.0
-    x, y = unit / (np.ptp(unit, axis=1).max() or 1.0)
-    places: Places = x + 1j * y
-    return places
+
+    def __init__(self, city: City) -> None:
+        coords = np.column_stack(coordinates_of(city))
+        self.lonlat = is_lonlat(*coords.T)
+        self._unit = float(np.abs(coords).max()) or 1.0  # differences of parts of it are never too large for a number
+        self._stretch = np.array([cos(radians(float(coords[:, 1].mean()))) if self.lonlat else 1.0, 1.0])
+        parts = coords / self._unit * self._stretch
+        self._middle = (parts.min(axis=0) + parts.max(axis=0)) / 2.0
+        self._width = float(np.ptp(parts, axis=0).max()) or 1.0
+        self.nodes: Places = (parts - self._middle) / self._width
+        """[node] its place."""
+
+    def coordinates(self, places: Places) -> Places:
+        """Places in the coordinates of the city."""
+        coords: Places = (places * self._width + self._middle) / self._stretch * self._unit
+        return coords
+
+    @property
+    def least_margin(self) -> float:
+        """How far, at least, the map goes beyond the outermost roads."""
+        degrees = self._unit * self._width
+        return MARGIN_METRES / METRES_PER_DEGREE / max(degrees, SMALLEST_DEGREES) if self.lonlat else 0.0
 
 
-def cells_of(places: Places) -> PlaceCells:
-    """The cells of places around 0 within a square of side 1, as `projected` gives them."""
-    middles, cell_of = np.unique(np.round(places / TOGETHER) * TOGETHER, return_inverse=True)
-    points = np.column_stack([middles.real, middles.imag])
-    nearest, third = np.full((2, 1), 0.5)
-    if len(middles) > 1:
-        nearest, third = np.asarray(KDTree(points).query(points, k=[2, min(4, len(middles))])[0]).T
-    spacing = float(np.median(nearest))
-    reach = np.clip(1.5 * third, 2.0 * spacing, 4.0 * spacing)
-    along = np.outer(middles, DIRECTIONS.conj()).real
-    room = np.minimum(reach[:, None], along.max(axis=0) + spacing / 2.0 - along)
-    # With four places far away, places on one line, or few of them, have a triangulation too.
-    far = 10.0 * np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])
-    starts, others = Delaunay(np.vstack([points, far])).vertex_neighbor_vertices
-    all_corners, all_across = [], []
-    for i, here in enumerate(middles):
-        around = others[starts[i] : starts[i + 1]]
-        around = around[around < len(middles)]
-        # With h the place, the cell is all z with <z - h, w> <= 1 for each w. The hull of all w goes around with them:
-        # its corners are the w of the cell's sides, in order, and where the lines of two of them cross is a corner.
-        lines = np.append(2.0 / (middles[around] - here).conj(), DIRECTIONS / room[i])
-        sides = ConvexHull(np.column_stack([lines.real, lines.imag])).vertices
-        before, after = lines[np.roll(sides, 1)], lines[sides]
-        corners = here + 1j * (before - after) / (before.conj() * after).imag
-        long = np.abs(np.roll(corners, -1) - corners) > 1e-6 * spacing
-        all_corners.append(tuple(corners[long].tolist()))
-        all_across.append(tuple(np.append(around, np.full(len(DIRECTIONS), -1))[sides[long]].tolist()))
-    return PlaceCells(cell_of.ravel(), tuple(middles.tolist()), tuple(all_corners), tuple(all_across), spacing)
+@dataclass(frozen=True, eq=False)
+class Areas:
+    """The areas of a city, one for each demand node; of nodes at one place only the first has a shape."""
+
+    plane: Plane
+    node_ids: tuple[str, ...]
+    middles: Places
+    """[area] the place of its demand node."""
+    shapes: NDArray[Any]
+    """[area] a shapely geometry in the plane; rings around it run counter-clockwise."""
+    neighbours: list[tuple[int, int]]
+    """Pairs of areas that have a border in common, each pair once, the lower number first."""
+
+    @property
+    def spacing(self) -> float:
+        """The median distance from a demand node to the nearest other."""
+        return _median_distance(self.middles) or 1.0
+
+    def union(self, numbers: Sequence[int]) -> Any:
+        """The shape of some areas together."""
+        return shapely.coverage_union_all(shapely.get_parts(self.shapes[list(numbers)]))
+
+    def territories(self, owners: Sequence[int]) -> list[list[int]]:
+        """The areas in groups, the largest first: those of one owner that hang together."""
+        groups = []
+        for owner in dict.fromkeys(owners):
+            numbers = [number for number, other in enumerate(owners) if other == owner]
+            for part in shapely.get_parts(self.union(numbers)):
+                inside = shapely.contains_xy(part, self.middles[numbers])
+                groups.append([number for number, there in zip(numbers, inside.tolist(), strict=True) if there])
+        return sorted(filter(None, groups), key=len, reverse=True)
+
+    def polygons(self, decimals: int) -> dict[str, list[list[list[list[float]]]]]:
+        """By demand node: the polygons of its area in the coordinates of the city, rounded, as GeoJSON has them.
+
+        Of each the ring around it, counter-clockwise, then those around its holes, clockwise, all of them closed.
+        """
+        shapes = shapely.set_precision(shapely.transform(self.shapes, self.plane.coordinates), 10.0**-decimals)
+        shapes = shapely.orient_polygons(shapely.normalize(shapes))
+        polygons = ([[shapely.get_coordinates(ring).tolist() for ring in shapely.get_rings(part)]
+                     for part in shapely.get_parts(shape)] for shape in shapes)  # fmt: skip
+        return dict(zip(self.node_ids, polygons, strict=True))
 
 
-def borders(areas: PlaceCells, owners: Sequence[int], cells: Iterable[int]) -> list[tuple[complex, complex]]:
-    """The sides of cells that have another owner across, or the end of the map."""
-    return [
-        side
-        for i in cells
-        for side, j in zip(pairwise((*areas.corners[i], areas.corners[i][0])), areas.across[i], strict=True)
-        if j < 0 or owners[j] != owners[i]
-    ]
+def areas_of(city: City, *, tidy: bool = True) -> Areas:
+    """The areas of a city; if they are made easy on the eye (`area_tidy.py`), not every road node is inside its own."""
+    plane, node_ids = Plane(city), demand_nodes(city)
+    centres = [city.node_numbers[node_id] for node_id in node_ids]
+    roads = roads_of(city)
+    lengths = np.hypot(*(plane.nodes[roads[:, 1]] - plane.nodes[roads[:, 0]]).T)
+    between = _median_distance(plane.nodes[centres]) or _median_distance(plane.nodes) or 2.0
+    step = max(between / 2.0, plane.least_margin, FINEST, float(lengths.sum()) / MOST_PIECES)
+    places, owner = _with_pieces(plane.nodes, area_of_nodes(city), roads[lengths > step], lengths[lengths > step], step)
+    stays = np.zeros(len(places), np.bool_)
+    stays[centres] = True
+    shapes, neighbours = area_shapes(places, owner, len(node_ids), step, stays if tidy else None)
+    return Areas(plane, node_ids, plane.nodes[centres], shapes, neighbours)
 
 
-def territories(areas: PlaceCells, owners: Sequence[int]) -> list[list[int]]:
-    """The cells in groups, the largest first: neighbours with the same owner are in one group."""
-    pairs = np.array([(i, j) for i, j in areas.neighbours if owners[i] == owners[j]], np.int64).reshape(-1, 2)
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(owners), len(owners)))
-    num_groups, group_of = connected_components(graph, directed=False)
-    return sorted((np.flatnonzero(group_of == one).tolist() for one in range(num_groups)), key=len, reverse=True)
+def area_shapes(
+    places: Places, owner: Positions, num_areas: int, step: float, stays: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[Any], list[tuple[int, int]]]:
+    """[area] its shape, and which have a border in common; `owner` [place] is the area of each place.
+
+    They are tidied if `stays` [place] says which places must stay in theirs.
+    """
+    from scipy.spatial import Voronoi  # here, because it takes a while to import
+
+    used = owner >= 0
+    distinct, first = np.unique(np.round(places[used], TOGETHER), axis=0, return_index=True)
+    around = _around(distinct, step)
+    owner = np.append(owner[used][first], np.full(len(around), NOBODY))
+    diagram = Voronoi(np.vstack([distinct, around]))
+    borders = border_lengths(diagram)
+    if stays is not None:
+        owner = tidied(borders, owner, np.append(stays[used][first], np.ones(len(around), np.bool_)))
+    regions = [diagram.regions[diagram.point_region[place]] for place in np.flatnonzero(owner >= 0).tolist()]
+    cell_of = np.repeat(np.arange(len(regions)), [len(region) for region in regions])
+    cells = shapely.polygons(shapely.linearrings(diagram.vertices[np.concatenate(regions)], indices=cell_of))
+    shapes = [shapely.coverage_union_all(cells[owner[owner >= 0] == area]) for area in range(num_areas)]
+    long = borders.tocoo()
+    pairs = owner[np.stack([long.row, long.col])[:, long.data > 1e-6 * step]]
+    pairs = np.unique(pairs[:, (pairs[0] >= 0) & (pairs[0] < pairs[1])], axis=1)
+    return shapely.orient_polygons(shapes), [(i, j) for i, j in pairs.T.tolist()]
 
 
-def coloured(places: Sequence[complex], pairs: Iterable[tuple[int, int]], num_colours: int) -> list[int]:
+def _median_distance(places: Places) -> float:
+    """The median distance from a place to the nearest other; 0 where there is none."""
+    from scipy.spatial import KDTree
+
+    distinct = np.unique(places, axis=0)
+    return float(np.median(np.asarray(KDTree(distinct).query(distinct, k=[2])[0]))) if len(distinct) > 1 else 0.0
+
+
+def roads_of(city: City) -> Positions:
+    """[road, 2] the nodes at the ends of each, once for both ways."""
+    number = city.node_numbers
+    ends = {tuple(sorted((number[link.from_node_id], number[link.to_node_id]))) for link in city.links}
+    return np.array(sorted(ends), np.int64).reshape(-1, 2)
+
+
+def _with_pieces(
+    nodes: Places, area_of: Positions, roads: Positions, lengths: NDArray[np.float64], step: float
+) -> tuple[Places, Positions]:
+    """Places and their areas: the nodes, and points on roads, which are longer than `step`."""
+    places, areas = [nodes], [area_of]
+    for (start, end), length in zip(roads.tolist(), lengths.tolist(), strict=True):
+        # Of an even number of pieces none is in the middle, where it would belong to neither end.
+        pieces = 2 * ceil(length / step)
+        along = (np.arange(pieces) + 0.5) / pieces
+        places.append(nodes[start] + along[:, None] * (nodes[end] - nodes[start]))
+        areas.append(np.where(along < 0.5, area_of[start], area_of[end]))
+    return np.vstack(places), np.concatenate(areas)
+
+
+def _around(places: Places, step: float) -> Places:
+    """Points around places and far from all of them."""
+    low, high = places - 2.0 * step, places + 2.0 * step
+    edge = shapely.boundary(shapely.union_all(shapely.box(*low.T, *high.T)))
+    return np.unique(shapely.get_coordinates(shapely.segmentize(edge, step)), axis=0)
+
+
+def station_colours(stations: Places, areas: Areas, maps: Iterable[Sequence[int]]) -> list[str]:
+    """A colour for each station: on no map do areas of two stations with one colour touch.
+
+    A map has the station of each area, as a number; below 0 or beyond the last is none.
+    """
+    pairs: set[tuple[int, int]] = set()
+    for owners in maps:
+        pairs |= {(owners[i], owners[j]) for i, j in areas.neighbours if owners[i] != owners[j]}
+    known = {pair for pair in pairs if min(pair) >= 0 and max(pair) < len(stations)}
+    return [*map(_area_colour, coloured(stations, known, len(AREA_COLOURS)))]
+
+
+def coloured(places: Places, pairs: Iterable[tuple[int, int]], num_colours: int) -> list[int]:
     """A colour for each place, as a number, such that the two places of a pair never have the same.
 
     The place with most colours around it is next (DSATUR). It gets the colour whose places are farthest away; one that
@@ -130,30 +225,21 @@ def coloured(places: Sequence[complex], pairs: Iterable[tuple[int, int]], num_co
         around[b].add(a)
     chosen: dict[int, int] = {}
     while len(chosen) < len(places):
-        rest = [one for one in range(len(places)) if one not in chosen]
-        taken = {one: {chosen[other] for other in around[one] if other in chosen} for one in rest}
-        place = max(rest, key=lambda one: (len(taken[one]), len(around[one]), -one))
+        left = [place for place in range(len(places)) if place not in chosen]
+        taken = {place: {chosen[other] for other in around[place] if other in chosen} for place in left}
+        place = max(left, key=lambda place: (len(taken[place]), len(around[place]), -place))
         distance = {colour: inf for colour in range(num_colours) if colour not in taken[place]}
         for other, colour in chosen.items():
             if colour in distance:
-                distance[colour] = min(distance[colour], abs(places[place] - places[other]))
+                distance[colour] = min(distance[colour], float(np.hypot(*(places[place] - places[other]))))
         spare = next(colour for colour in count(num_colours) if colour not in taken[place])
         chosen[place] = max(distance, key=distance.__getitem__, default=spare)
-    return [chosen[one] for one in range(len(places))]
+    return [chosen[place] for place in range(len(places))]
 
 
-def free_spot(
-    spots: Iterable[complex], width: float, height: float, taken: Collection[Box], frame: Box
-) -> complex | None:
-    """The first spot around which a label of this size is free of boxes that are taken and stays in the frame."""
-    for spot in spots:
-        left, bottom, right, top = box_around(spot, width, height)
-        inside = left >= frame[0] and bottom >= frame[1] and right <= frame[2] and top <= frame[3]
-        if inside and not any(left < x2 and right > x1 and bottom < y2 and top > y1 for x1, y1, x2, y2 in taken):
-            return spot
-    return None
-
-
-def box_around(spot: complex, width: float, height: float) -> Box:
-    """The box of this size with a spot in its middle."""
-    return spot.real - width / 2, spot.imag - height / 2, spot.real + width / 2, spot.imag + height / 2
+def _area_colour(number: int) -> str:
+    """The colour of a number; after those that have names come other hues, each far from the one before."""
+    if number < len(AREA_COLOURS):
+        return AREA_COLOURS[number]
+    parts = hls_to_rgb(number * 0.618 % 1.0, 0.55 + 0.3 * (number * 0.755 % 1.0), 0.6)
+    return "#" + "".join(f"{round(255 * part):02X}" for part in parts)

@@ -25,20 +25,19 @@ from typing import Any, Final
 
 import numpy as np
 
+from runcard.assess.assess import simulated_assessment
 from runcard.assess.assessment import Assessment
 from runcard.assess.auto import CLOSEST, Effort
 from runcard.assess.outcome import Outcome
-from runcard.assess.plans import solve_quickly
+from runcard.assess.plans import of_each_kind, plans_for
 from runcard.assess.policy_choice import PolicyChoice, check_week
-from runcard.assess.simulated import simulated_outcomes
-from runcard.assess.steps import NamedSteps, city_problem
+from runcard.assess.steps import city_problem
 from runcard.city.model import LATE, City
 from runcard.errors import InputError
 from runcard.interval import Interval
 from runcard.mdp.bound import BoundProgress, LowerBound, lower_bound
 from runcard.mdp.objective import with_objective
 from runcard.mdp.problem import DispatchProblem
-from runcard.plan.plan import Plan, plan_of
 from runcard.policy.solve import check_size
 from runcard.simulate.engine import prepare_policies
 from runcard.simulate.result import ratio_interval
@@ -193,61 +192,34 @@ def bound_city(
     A neighbourhood has so many trucks, and the search for payments so many steps; `bounded` is told how far it is.
     Policies are solved and simulated first, so that one that cannot be is refused before the long work.
     """
-    check_week(city, choices)
     for choice in choices:
         if choice.plan is not None and choice.knows_hour:
             raise InputError(f"{choice.label}: expected a policy for the mean rates of the week, got one by periods")
-    city = city.of_week
-    cities = {kind: city.of_kind(kind) for kind in city.sent_kinds}
+    check_week(city, choices)
+    choices = [replace(choice, of_week=False) for choice in choices]  # all of them are
+    city, options, problems = city.of_week, effort.options, dict[str, DispatchProblem]()
     names = [choice.name for choice in choices if choice.file is None]
+    for kind in city.kinds:  # before any work
+        check_size(city.of_kind(kind).trucks, names, kind=city.said(kind))
+    for kind, steps in of_each_kind(city, effort.steps).items():
+        problems[kind] = city_problem(city.of_kind(kind), minutes=False, steps=steps)
+    plans = plans_for(city, choices, options, effort.steps, problems=problems, quickly=True)
+    incidents = effort.incidents or INCIDENTS
     for kind in city.kinds:
-        check_size(cities[kind].trucks, names, kind=city.said(kind))
-    problems = {}
-    for kind, seen in cities.items():
-        steps = effort.steps if len(cities) == 1 else NamedSteps(effort.steps, kind)
-        problems[kind] = city_problem(seen, minutes=False, steps=steps)
-    beside = _simulated(city, choices, problems, effort)
-    counted = {kind: with_objective(problems[kind], LATE) for kind in city.kinds}
+        fleets = [plan.fleet(kind) for plan in plans.values()]
+        prepare_policies(city, fleets, incidents=incidents, begin=effort.steps.begin, kind=kind)
+    beside = simulated_assessment(city, plans, incidents, effort.seed, options, effort.steps)
+    counted = {kind: with_objective(problem, LATE) for kind, problem in problems.items()}
     bounds = {}
     for kind, problem in counted.items():
         effort.steps.begin("lower bound" if len(counted) == 1 else f"{kind}: lower bound")
         bounds[kind] = lower_bound(
-            problem,
-            neighbourhood=neighbourhood,
-            steps=num_steps,
-            threads=effort.options.threads,
-            progress=bounded,
+            problem, neighbourhood=neighbourhood, steps=num_steps, threads=options.threads, progress=bounded
         )
     return Bounded(
-        beside=beside,
+        beside=replace(beside, choices=tuple(choices)),
         bounds=bounds,
         errors={kind: problem.cost_error for kind, problem in counted.items()},
         proven=all(problem.proven for problem in counted.values()),
         seed=effort.seed,
     )
-
-
-def _simulated(
-    city: City, choices: Sequence[PolicyChoice], problems: Mapping[str, DispatchProblem], effort: Effort
-) -> Assessment:
-    """All kinds under each policy over the same incidents."""
-    plans: dict[str, Plan] = {}
-    for choice in choices:
-        policies = {}
-        for kind, problem in problems.items():
-            effort.steps.begin(choice.label if len(problems) == 1 else f"{kind}: {choice.label}")
-            # A kind that no incident needs is not simulated, but a plan has a policy for it.
-            name = choice.name if kind in city.kinds else CLOSEST
-            if choice.file is None or kind not in city.kinds:
-                policies[kind] = solve_quickly(problem, name, effort.options)
-            else:
-                policies[kind] = choice.policy(problem, effort.options, kind)
-        plans[choice.label] = plan_of(city, policies)
-    incidents = effort.incidents or INCIDENTS
-    for kind in city.kinds:
-        fleets = [plan.fleet(kind) for plan in plans.values()]
-        prepare_policies(city, fleets, incidents=incidents, begin=effort.steps.begin, kind=kind)
-    outcomes, _ = simulated_outcomes(
-        city, plans, incidents=incidents, seed=effort.seed, threads=effort.options.threads, steps=effort.steps
-    )
-    return Assessment(city=city, outcomes=outcomes, choices=tuple(choices), num_incidents=incidents)

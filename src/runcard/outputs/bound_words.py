@@ -58,9 +58,7 @@ def bound_lines(found: Bounded, *, units: str) -> list[str]:
     lower = percent_down(found.lower)
     if lower == "0":
         return [NOTHING_FOUND.format(units=units)]
-    lines = [f"No way of sending these {units} can miss fewer than {lower} standards per 100 incidents (weighted)."]
-    if found.city.plain:
-        lines = [f"No way of sending these {units} can be late at fewer than {lower} % of incidents."]
+    lines = [f"No way of sending these {units} can {table_words(found.city).cannot.format(lower)}."]
     others = [outcome for outcome in found.beside if outcome.name != CLOSEST]
     lines += [gap_words(found, outcome) for outcome in others or found.beside]
     return [*lines, ASSUMED.format(units=units)]
@@ -69,7 +67,7 @@ def bound_lines(found: Bounded, *, units: str) -> list[str]:
 def gap_words(found: Bounded, outcome: Outcome) -> str:
     """How far from the best possible a policy is at most, in a sentence."""
     value, share = significant(100.0 * outcome.missed.value), found.share(outcome)
-    reaches = f"is late at {value} %" if found.city.plain else f"misses {value} standards per 100 incidents"
+    reaches = table_words(found.city).reaches.format(value)
     avoidable = tenths(found.gap(outcome, most=True), ROUND_CEILING)
     words = f"{outcome.name} {reaches}: at most {avoidable} % of these can be avoided by any other way"
     if share is not None and share.low > 0.0:

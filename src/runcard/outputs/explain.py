@@ -12,11 +12,11 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from runcard.city.conditions import OUTSIDE_ID, TRUCK
+from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import LATE, Objective, Standard
 from runcard.mdp.problem import is_standard
-from runcard.plan.answer import Answer, KnownMinutes, unit_prices
-from runcard.plan.fleet import KindDecision
+from runcard.plan.answer import MINUTE_NAMES, Answer, KnownMinutes, unit_prices
+from runcard.plan.fleet import Fleet, KindDecision
 from runcard.plan.words import class_words, decimals_for, in_decimals, percent, team_words
 from runcard.policy.base import Decision, Option
 from runcard.policy.options import first_in_order, idle_teams, option_of
@@ -72,10 +72,9 @@ class Explanation:
 
     place: str
     """The node, and which of its incident classes, if it has several."""
-    policy: str
-    reason: str
-    """Why the team goes, if not because cost now + price is the smallest (see `Policy.reason`)."""
+    fleet: Fleet
     decision: Decision
+    """With what units are called, as in the options below."""
     best_now: Option
     """The team with the smallest cost now: unless the objective is another one, the surest to be in time."""
     closest: Option
@@ -83,44 +82,46 @@ class Explanation:
     """How many teams could go."""
     truck_prices: Mapping[str, float]
     """The price of each idle unit, or of one truck of each station that has an idle one."""
-    objective: Objective = LATE
-    kind: str = TRUCK
     arrivals: Mapping[tuple[str, ...], tuple[float, ...]] = field(default_factory=dict)
     """When the trucks of each team that is named are there, where that is known: see `MINUTE_NAMES`."""
     between: tuple[tuple[str, float, float], ...] = ()
     """The trucks of the team between the first and the last that standards name, with their mean and 90th percentile
     minutes, where these are known."""
-    of_standards: bool = False
-    """Whether several standards, or their weights, count."""
     standards: tuple[tuple[Standard, float], ...] = ()
     """What counts, with the chance to miss it."""
 
     @property
+    def objective(self) -> Objective:
+        """What policies minimise."""
+        return self.fleet.problem.objective
+
+    @property
     def counts(self) -> str:
-        """What is minimised, as in `PHRASES`."""
-        return "standards" if self.of_standards and self.objective == LATE else self.objective.minimise
+        """The same, as in `PHRASES`."""
+        of_standards = any(map(is_standard, self.fleet.problem.measures))
+        return "standards" if of_standards and self.objective == LATE else self.objective.minimise
 
     @property
     def headline(self) -> str:
         """What to do, in one sentence."""
         team = self.decision.team
         if set(team) == {OUTSIDE_ID}:
-            return f"No {self.kind} is idle: {team_words(team)} must come to {self.place}."
+            return f"No {self.fleet.kind} is idle: {team_words(team)} must come to {self.place}."
         return f"Send {team_words(team)} to {self.place}."
 
     @property
     def reasons(self) -> list[str]:
         """Why, in plain words: a few sentences."""
-        decision = self.decision
+        decision, policy = self.decision, self.fleet.policy
         if self.num_teams == 1:
             return [f"It is the only team that could go: {self._sum_of(decision)}."]
-        if self.reason:
-            going = f"Of the {self.num_teams} teams that could go it {self.reason}: {self._sum_of(decision)}."
-            return [going, f"{self.policy.capitalize()} does not look at prices."]
+        of_teams = f"Of the {self.num_teams} teams that could go it"
+        if policy.reason:  # else cost now + price is the smallest
+            going = f"{of_teams} {policy.reason}: {self._sum_of(decision)}."
+            return [going, f"{policy.name.capitalize()} does not look at prices."]
         phrases = PHRASES[self.counts]
-        of_teams = f"Of the {self.num_teams} teams that could go it minimises"
         now = phrases.now.format(weight=self.objective.weight)
-        reasons = [f"{of_teams} {now} + price of the team: {self._sum_of(decision)}."]
+        reasons = [f"{of_teams} minimises {now} + price of the team: {self._sum_of(decision)}."]
         best_now, closest = self.best_now.team, self.closest.team
         if best_now == decision.team:
             reasons.append(phrases.none_better)
@@ -187,36 +188,27 @@ def explain(kind: KindDecision, place: str = "") -> Explanation:
     equally_good = teams[cost == cost.min()][:MOST_EQUALLY_GOOD]
     asked = np.append(equally_good, first_in_order(problem, problem.order, idle, point))
     prices = fleet.policy.prices(idle, asked)
-    options = [
-        option_of(problem, point, int(asked[number]), float(prices[number]))
-        for number in (int(prices[:-1].argmin()), len(asked) - 1)
-    ]
+    numbers = int(prices[:-1].argmin()), len(asked) - 1
+    best_now, closest = (option_of(problem, point, int(asked[n]), float(prices[n])) for n in numbers)
 
     def named(option: AnyOption) -> AnyOption:
         return replace(option, team=fleet.unit_ids(option.team, kind.idle))
 
-    minutes = KnownMinutes.of(kind, every=True)
-    missed, all_options = fleet.chances(point, kind.decision), (kind.decision, *kind.decision.alternatives)
+    minutes, alternatives = KnownMinutes.of(kind, every=True), tuple(map(named, kind.decision.alternatives))
+    decision = replace(named(kind.decision), alternatives=alternatives)
+    tables = zip((decision, *alternatives), minutes.of_teams(every=True), strict=True)
+    known = {option.team: [number for number in of.values() if number is not None] for option, of in tables}
+    missed = fleet.chances(point, kind.decision)
     return Explanation(
         place=place or problem.point_ids[point] + class_words(problem, point),
-        policy=fleet.policy.name,
-        reason=fleet.policy.reason,
-        decision=replace(named(kind.decision), alternatives=tuple(map(named, kind.decision.alternatives))),
-        best_now=named(options[0]),
-        closest=named(options[1]),
+        fleet=fleet,
+        decision=decision,
+        best_now=named(best_now),
+        closest=named(closest),
         num_teams=len(teams),
         truck_prices=unit_prices(kind),
-        objective=problem.objective,
-        kind=fleet.kind,
-        arrivals={
-            fleet.unit_ids(option.team, kind.idle): tuple(
-                float(number) for number in known.values() if number is not None
-            )
-            for option, known in zip(all_options, minutes.of_teams(every=True), strict=True)
-            if None not in known.values()
-        },
+        arrivals={team: tuple(of) for team, of in known.items() if len(of) == len(MINUTE_NAMES)},
         between=minutes.between,
-        of_standards=any(map(is_standard, problem.measures)),
         standards=tuple(zip(fleet.standards_at(point), missed, strict=True)),
     )
 
@@ -226,7 +218,7 @@ def headline_of(answer: Answer, kinds: Sequence[Explanation]) -> str:
     if len(kinds) == 1:
         return kinds[0].headline
     of_type = f" ({answer.type})" if answer.type else ""
-    teams = [f"{team_words(kind.decision.team)} ({kind.kind})" for kind in kinds]
+    teams = [f"{team_words(kind.decision.team)} ({kind.fleet.kind})" for kind in kinds]
     return f"Send {', '.join(teams[:-1])} and {teams[-1]} to {answer.node_id}{of_type}."
 
 

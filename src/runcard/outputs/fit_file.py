@@ -66,12 +66,12 @@ def changed_faults(fit: Mapping[str, Any] | None, before: City, after: City) -> 
     )
 
 
-def care_line(faults: Sequence[str]) -> str:
+def care_line(faults: Sequence[str], most: int = 1) -> str:
     """What a view says that has no room for all faults of a fit: how many there are, and the first; else empty."""
     if not faults:
         return ""
-    more = ", which fit.html lists" if len(faults) > 1 else ""
-    return f"{CARE} {counted(len(faults), 'way')}{more}. {faults[0]}"
+    more = f", which {PAGE_FILE} lists" if len(faults) > 1 else ""
+    return " ".join([f"{CARE} {counted(len(faults), 'way')}{more}.", *faults[:most]])
 
 
 def care_words(faults: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from runcard.city.model import City
 from runcard.errors import InputError, RuncardError
 from runcard.mdp.problem import LAST_MINUTES, MINUTES, P_LATE
 from runcard.output_file import check_output_file, write_whole
-from runcard.outputs.area_file import DECIMALS, area_polygons, area_rates, check_lonlat
+from runcard.outputs.area_file import DECIMALS, area_geometries, area_rates, check_lonlat
+from runcard.outputs.unit_routes import UnitRoutes
 from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
+from runcard.plan.words import named_units
 from runcard.policy.options import team_ids
-from runcard.response.travel import travel_of
 
 Feature = dict[str, Any]
 Document = dict[str, Any]
@@ -57,8 +58,7 @@ class Layers:
     @cached_property
     def _polygons(self) -> dict[str, dict[str, Any]]:
         """The shape of each area."""
-        found = area_polygons(self.city, decimals=DECIMALS)
-        return {node_id: {"type": "MultiPolygon", "coordinates": shape} for node_id, shape in found.items()}
+        return area_geometries(self.city)
 
     @cached_property
     def _places(self) -> dict[str, list[float]]:
@@ -102,14 +102,14 @@ class Layers:
         """Each station with its units, and the price of taking one of each kind."""
         prices = self._prices()
         for station in self.city.stations:
-            units = self.city.units_at[station.station_id]
+            named = named_units(self.city, station.station_id)
             properties = {
                 "station_id": station.station_id,
                 "name": station.name,
                 "node_id": station.node_id,
-                "num_units": len(units),
-                "units": ", ".join(unit.unit_id for unit in units if self.city.has_roster),
-                "kinds": ", ".join(dict.fromkeys(unit.kind for unit in units if self.city.has_roster)),
+                "num_units": len(self.city.units_at[station.station_id]),
+                "units": ", ".join(unit.unit_id for unit in named),
+                "kinds": ", ".join(dict.fromkeys(unit.kind for unit in named)),
             }
             point = {"type": "Point", "coordinates": self._places[station.node_id]}
             yield _feature(point, properties | prices.get(station.station_id, {}))
@@ -141,28 +141,28 @@ class Layers:
     def _routes(self) -> Iterator[Feature]:
         """The route of each unit to each area that it goes to, for whatever type of incident."""
         for sent in self._sent:
-            fleet, routes = sent.fleet, KindRoutes(self.city.of_kind(sent.fleet.kind))
-            types: dict[Drive, dict[str, None]] = {}
+            fleet, routes = sent.fleet, UnitRoutes(self.city.of_kind(sent.fleet.kind))
+            types: dict[tuple[str, str, int, tuple[int, ...]], dict[str, None]] = {}
             for point, units in enumerate(sent.units_listed):
                 team = team_ids(fleet.problem, point, int(sent.teams[point]))
-                for unit_id, station_id, links in zip(units, team, routes.links_of(team, point), strict=True):
-                    if station_id != OUTSIDE_ID:
-                        drive = Drive(fleet.problem.point_ids[point], unit_id, station_id, links)
-                        types.setdefault(drive, {})[fleet.types[point]] = None
-            for drive, found in types.items():
-                minutes = sum(self.city.links[number].mean_minutes for number in drive.links)
+                stations = [routes.city.station_numbers[home] for home in team if home != OUTSIDE_ID]  # it comes last
+                links_of = routes.links(int(routes.routes.row[point]), stations)
+                for unit_id, station, links in zip(units, stations, links_of, strict=False):
+                    drive = fleet.problem.point_ids[point], unit_id, station, tuple(links)
+                    types.setdefault(drive, {})[fleet.types[point]] = None
+            for (node_id, unit_id, station, way), found in types.items():
+                minutes = routes.drive_minutes(way)
                 properties = {
-                    "node_id": drive.node_id,
-                    "unit": drive.unit_id,
+                    "node_id": node_id,
+                    "unit": unit_id,
                     "kind": fleet.kind,
-                    "station_id": drive.station_id,
+                    "station_id": routes.city.stations[station].station_id,
                     "types": ", ".join(filter(None, found)),
-                    "links": len(drive.links),
+                    "links": len(way),
                     "drive_minutes": minutes,
-                    "mean_minutes": minutes + routes.travel.turnout_minutes,
+                    "mean_minutes": minutes + routes.city.turnout.mean_minutes,
                 }
-                nodes = routes.nodes_of(drive.station_id, drive.links)
-                yield _feature(_line([self._places[name] for name in nodes]), properties)
+                yield _feature(_line([self._places[name] for name in routes.nodes(station, way)]), properties)
 
     def _decisions(self) -> Iterator[Feature]:
         """What goes to each type of incident in each area, of each kind."""
@@ -189,48 +189,6 @@ class Layers:
                     properties[f"standard_{number + 1}"] = standard.rule
                     properties[f"miss_{number + 1}"] = float(sent.missed(number)[point])
                 yield _feature(self._polygons[problem.point_ids[point]], properties)
-
-
-class Drive(NamedTuple):
-    """A unit on its way to an area."""
-
-    node_id: str
-    unit_id: str
-    station_id: str
-    links: tuple[int, ...]
-    """From the station on, by their places in the city."""
-
-
-class KindRoutes:
-    """The routes of the units of a city of one kind."""
-
-    def __init__(self, city: City) -> None:
-        self.city, self.travel = city, travel_of(city)
-        several = [i for i, station in enumerate(city.stations) if station.trucks > 1]
-        disjoint = city.driving.second_route == "disjoint"
-        self.second = self.travel.routes.second_routes(several) if disjoint else {}
-        """By row and station: the links of the second unit of a station, where it takes another road."""
-
-    def links_of(self, team: Sequence[str], point: int) -> Iterator[tuple[int, ...]]:
-        """The links that each unit of a team of stations drives over; none from outside."""
-        routes = self.travel.routes
-        row, seen = int(routes.row[point]), set[str]()
-        for station_id in team:
-            if station_id == OUTSIDE_ID:
-                yield ()
-                continue
-            i = self.city.station_numbers[station_id]
-            links = routes.route(row, i)
-            yield tuple((self.second.get((row, i), links) if station_id in seen else links).tolist())
-            seen.add(station_id)
-
-    def nodes_of(self, station_id: str, links: Sequence[int]) -> list[str]:
-        """The nodes along a route, from the station on."""
-        nodes = [self.city.stations[self.city.station_numbers[station_id]].node_id]
-        for number in links:
-            link = self.city.links[number]
-            nodes.append(link.to_node_id if link.from_node_id == nodes[-1] else link.from_node_id)
-        return nodes
 
 
 def _line(places: Sequence[list[float]]) -> dict[str, Any] | None:

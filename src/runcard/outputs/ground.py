@@ -7,7 +7,7 @@ import numpy as np
 
 from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
-from runcard.outputs.area_file import area_polygons
+from runcard.outputs.areas import Areas, areas_of
 from runcard.plan.words import unit_name
 
 DEGREE_DECIMALS: Final = 5
@@ -16,25 +16,29 @@ PARTS: Final = 1e5
 """Coordinates that are no degrees are rounded to about this part of the width of the city."""
 
 
-def ground_of(city: City) -> dict[str, Any]:
-    """The areas, roads and stations of a city, ready for JSON.
+def ground_of(city: City, areas: Areas | None = None) -> dict[str, Any]:
+    """The areas, roads and stations of a city, ready for JSON; `areas` are found if they are not known.
 
     `lonlat` says whether coordinates are longitude and latitude. The rings of an area are flat, [x1, y1, x2, y2, ...],
     those around it and those around its holes alike, and not closed. A road is [x1, y1, x2, y2], once for both ways.
     """
-    x, y = coordinates_of(city)
-    lonlat = is_lonlat(x, y)
-    width = float(max(np.ptp(x), np.ptp(y))) or 1.0
-    decimals = DEGREE_DECIMALS if lonlat and width > 0.01 else -floor(log10(width / PARTS))
+    decimals = _decimals(city)
     return {
-        "lonlat": lonlat,
+        "lonlat": is_lonlat(*coordinates_of(city)),
         "areas": [
             {"id": area, "name": city.name_of(area), "rings": [_flat(ring) for part in parts for ring in part]}
-            for area, parts in area_polygons(city, decimals=decimals, tidy=True).items()
+            for area, parts in (areas or areas_of(city)).polygons(decimals).items()
         ],
         "roads": _roads(city, decimals),
-        "stations": _stations(city, decimals),
+        "stations": stations_of(city),
     }
+
+
+def _decimals(city: City) -> int:
+    """To which coordinates are rounded."""
+    x, y = coordinates_of(city)
+    width = float(max(np.ptp(x), np.ptp(y))) or 1.0
+    return DEGREE_DECIMALS if is_lonlat(x, y) and width > 0.01 else -floor(log10(width / PARTS))
 
 
 def _flat(ring: list[list[float]]) -> list[float]:
@@ -49,8 +53,9 @@ def _roads(city: City, decimals: int) -> list[list[float]]:
     return [[*start, *end] for start, end in dict.fromkeys(map(tuple, pairs)) if start != end]
 
 
-def _stations(city: City, decimals: int) -> list[dict[str, Any]]:
-    """The stations with their units; without a roster, their trucks by the id of the station."""
+def stations_of(city: City) -> list[dict[str, Any]]:
+    """The stations with their units, as in `ground_of`; without a roster, their trucks by the id of the station."""
+    decimals = _decimals(city)
     return [
         {
             "id": station.station_id,

@@ -1,31 +1,32 @@
 """Policies on the map: which stations send trucks to each area when every truck is idle (see `panels.py`).
 
-The cell around a demand point has the colour and the label of the station that its truck comes from. It is hatched
+The area of a demand node has the colour and the label of the station that its truck comes from. It is hatched
 where closest-first sends another truck. Bars beside the maps are the legend and the reason: the price of a truck of
 each station, h(f-e_i) - h(f) with every truck idle, which is what taking it is expected to cost later: late incidents,
 unless the city has another objective.
 """
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import ceil, inf, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import shapely
 
 from runcard.assess.auto import CLOSEST
 from runcard.assess.plans import plans_for
-from runcard.assess.policy_choice import best_policy, exact_work, policy_choices, worse_note
+from runcard.assess.policy_choice import best_policy, exact_seconds, policy_choices, worse_note
 from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import Steps
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
 from runcard.output_file import size_in_words
-from runcard.outputs.areas import borders, box_around, free_spot, territories
-from runcard.outputs.panels import NOBODY, Drawing, Panel, area_colours, drawing_of, panels_of
-from runcard.page.picture import INK, STYLE, check_picture_file, write_picture
+from runcard.outputs.areas import NOBODY
+from runcard.outputs.panels import Drawing, Panel, area_colours, drawing_of, panels_of
+from runcard.page.picture import INK, STYLE, check_picture_file, shape_path, write_picture
 from runcard.plan.words import article, expected_one_of, misses
 from runcard.policy.base import Policy
 from runcard.policy.solve import evaluate
@@ -34,6 +35,9 @@ from runcard.policy.solve_options import SolveOptions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top."""
 
 MAPS_INCHES: Final = (16.0, 10.5)
 MAPS_SQUARE_INCHES: Final = 86.0
@@ -44,9 +48,9 @@ ROW_INCHES: Final = (0.17, 0.4)
 """The smallest and the largest height of a bar with its name."""
 COMPARED_INCIDENTS: Final = 20_000
 """Simulated to see whether a policy that nobody named is worse than closest-first."""
-EXACT_WORK: Final = 2e11
-"""About that of 20 trucks and 400 demand points, some 20 seconds of work. A map of a larger city is not solved exactly
-unless somebody asks for it."""
+MOST_SECONDS: Final = 20.0
+"""About that of 20 trucks and 400 demand points. A map of a larger city is not solved exactly unless somebody asks for
+it."""
 
 
 def draw_maps(
@@ -67,7 +71,7 @@ def draw_maps(
         seen, file = city.of_kind(kind), path_of_kind(path, kind, len(city.kinds))
         if incident_type is not None and incident_type not in {standard.type for standard in seen.standards}:
             continue  # such incidents do not need this kind
-        exact, note = exact_work(seen) <= EXACT_WORK, ""
+        exact, note = exact_seconds(seen) <= MOST_SECONDS, ""
         names = named or [CLOSEST, best_policy(seen, exact=exact)]
         if named is None and not exact:
             shown, note = compared_policies(seen, names, options, steps)
@@ -116,9 +120,9 @@ class Sheet:
     """
 
     def __init__(self, ground: Drawing, num_panels: int, num_policies: int) -> None:
-        shown = np.array([corner for corners in ground.areas.corners for corner in corners] + list(ground.stations))
-        x, y, margin = shown.real, shown.imag, 0.03 * float(max(np.ptp(shown.real), np.ptp(shown.imag)))
-        self.frame = float(x.min()) - margin, float(y.min()) - margin, float(x.max()) + margin, float(y.max()) + margin
+        shown = shapely.total_bounds([*ground.areas.shapes, shapely.multipoints(ground.stations)])
+        margin = 0.03 * float(max(shown[2:] - shown[:2]))
+        self.frame: Box = tuple((shown + margin * np.array([-1.0, -1.0, 1.0, 1.0])).tolist())
         """What each map shows."""
         wide, high = self.frame[2] - self.frame[0], self.frame[3] - self.frame[1]
         more = max(1.0, (len(ground.stations) / 16.0) ** 0.25)
@@ -219,30 +223,35 @@ def map_figure(
 
 def _draw_areas(axes: "Axes", ground: Drawing, panel: Panel, colours: Sequence[str], sheet: Sheet) -> None:
     """Draw the ground of a map: cells, roads, borders, incidents, and where closest-first sends another truck."""
-    from matplotlib.collections import PolyCollection
+    from matplotlib.collections import PathCollection
 
-    def lines(segments: Iterable[tuple[complex, complex]], colour: str, width: float, zorder: int) -> None:
+    def lines(segments: Iterable[Any], colour: str, width: float, zorder: int) -> None:
         # One line with gaps instead of many lines: small files.
-        broken = np.array([place for segment in segments for place in (*segment, complex("nan"))])
-        axes.plot(broken.real, broken.imag, color=colour, lw=width, zorder=zorder, solid_capstyle="round")
+        broken = np.vstack([np.vstack([segment, [(np.nan, np.nan)]]) for segment in segments] or [np.empty((0, 2))])
+        axes.plot(*broken.T, color=colour, lw=width, zorder=zorder, solid_capstyle="round")
 
-    areas, numbers = ground.areas, range(len(ground.points))
-    pitch = areas.spacing * sheet.scale * 72.0  # lines are thinner where cells are small
+    def borders(numbers: Sequence[int]) -> list[Any]:
+        """The lines around areas together."""
+        edges = shapely.get_parts(shapely.boundary(ground.areas.union(numbers)))
+        return [shapely.get_coordinates(edge) for edge in edges]
+
+    areas, owners = ground.areas, np.array(panel.owners)
+    pitch = areas.spacing * sheet.scale * 72.0  # lines are thinner where areas are small
     axes.set(xlim=(sheet.frame[0], sheet.frame[2]), ylim=(sheet.frame[1], sheet.frame[3]))
-    cells = [np.column_stack([np.real(corners), np.imag(corners)]) for corners in areas.corners]
+    paths = [shape_path(shape) for shape in areas.shapes]
     filled = ["white" if owner == NOBODY else colours[owner] for owner in panel.owners]
-    axes.add_collection(PolyCollection(cells, fc=filled, ec="white", lw=min(0.35, 0.04 * pitch), zorder=1, gid="areas"))
+    axes.add_collection(PathCollection(paths, fc=filled, ec="white", lw=min(0.35, 0.04 * pitch), zorder=1, gid="areas"))
     lines(ground.roads, "#7F889073", min(0.7, 0.045 * pitch), 2)
-    lines(borders(areas, panel.owners, numbers), "white", min(1.5, 0.2 * pitch), 3)
-    middles, usual = np.array(areas.middles), np.quantile(ground.incidents_per_day, 0.95) or 1.0
+    of_owners = [borders(np.flatnonzero(owners == owner).tolist()) for owner in dict.fromkeys(panel.owners)]
+    lines([line for of_owner in of_owners for line in of_owner], "white", min(1.5, 0.2 * pitch), 3)
+    usual = np.quantile(ground.incidents_per_day, 0.95) or 1.0
     sizes = min(9.0, 0.35 * pitch) ** 2 * np.minimum(1.0, ground.incidents_per_day / usual)
-    axes.scatter(middles.real, middles.imag, s=sizes, c=INK, alpha=0.4, lw=0, zorder=4)
-    marked = [cells[cell] for cell in panel.departing]
+    axes.scatter(areas.middles[:, 0], areas.middles[:, 1], s=sizes, c=INK, alpha=0.4, lw=0, zorder=4)
+    marked = [paths[area] for area in panel.departing]
     axes.add_collection(
-        PolyCollection(marked, fc="none", ec=INK, alpha=0.5, lw=0, hatch="////", zorder=5, gid="departing")
+        PathCollection(marked, fc="none", ec=INK, alpha=0.5, lw=0, hatch="////", zorder=5, gid="departing")
     )
-    departs = np.isin(numbers, panel.departing).tolist()
-    lines(borders(areas, departs, panel.departing), INK, 1.2, 6)
+    lines(borders(panel.departing), INK, 1.2, 6)
 
 
 def _draw_stations(axes: "Axes", ground: Drawing, panel: Panel, colours: Sequence[str], sheet: Sheet) -> None:
@@ -251,9 +260,9 @@ def _draw_stations(axes: "Axes", ground: Drawing, panel: Panel, colours: Sequenc
 
     size = 8.5 if len(ground.stations) <= 20 else 6.5
     mark, point = size * (0.7 if panel.rank else 1.0), 1.0 / (72.0 * sheet.scale)
-    stations, halo = np.array(ground.stations), [withStroke(linewidth=2.0, foreground="white", alpha=0.85)]
+    stations, halo = ground.stations @ (1, 1j), [withStroke(linewidth=2.0, foreground="white", alpha=0.85)]
     axes.scatter(stations.real, stations.imag, s=mark**2, marker="^", c=colours[:-1], ec=INK, lw=0.8, zorder=7)
-    taken, written = [box_around(place, mark * point, mark * point) for place in ground.stations], set[str]()
+    taken, written = [box_around(place, mark * point, mark * point) for place in stations.tolist()], set[str]()
 
     def write(label: str, spots: Sequence[complex], size: float, weight: str) -> None:
         width, height = 0.66 * size * len(label) * point, 1.05 * size * point
@@ -269,20 +278,37 @@ def _draw_stations(axes: "Axes", ground: Drawing, panel: Panel, colours: Sequenc
             path_effects=halo, zorder=8,
         )  # fmt: skip
 
-    for label, place in zip(ground.labels, ground.stations, strict=True) if panel.rank == 0 else ():
+    for label, place in zip(ground.labels, stations.tolist(), strict=True) if panel.rank == 0 else ():
         across, up = (0.33 * size * len(label) + 0.6 * mark) * point, (0.5 * size + 0.7 * mark) * point
         steps = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1))
         write(label, [place + complex(a * across, b * up) for a, b in steps], size, "bold")
     # The largest territory of each station first, and of these the smallest, where there are the fewest free spots.
-    groups = territories(ground.areas, panel.owners)
-    largest = {panel.owners[cells[0]]: cells for cells in reversed(groups)}
-    for cells in sorted(groups, key=lambda one: len(one) if one is largest[panel.owners[one[0]]] else inf):
-        owner, middles = panel.owners[cells[0]], [ground.areas.middles[cell] for cell in cells]
-        at_home = panel.rank == 0 and [i for i, cell in enumerate(ground.home_cells) if cell in cells] == [owner]
+    groups = ground.areas.territories(panel.owners)
+    largest = {panel.owners[areas[0]]: areas for areas in reversed(groups)}
+    for areas in sorted(groups, key=lambda group: len(group) if group is largest[panel.owners[group[0]]] else inf):
+        owner, middles = panel.owners[areas[0]], (ground.areas.middles[areas] @ (1, 1j)).tolist()
+        at_home = panel.rank == 0 and [i for i, area in enumerate(ground.home_areas) if area in areas] == [owner]
         if 0 <= owner < len(ground.labels) and not at_home:  # at home the label of the station says it
             centre = sum(middles) / len(middles)
-            by_distance = sorted(middles, key=lambda one: abs(one - centre))
-            write(ground.labels[owner], by_distance, (0.85 if len(cells) < 20 else 1.1) * size, "normal")
+            by_distance = sorted(middles, key=lambda middle: abs(middle - centre))
+            write(ground.labels[owner], by_distance, (0.85 if len(areas) < 20 else 1.1) * size, "normal")
+
+
+def free_spot(
+    spots: Iterable[complex], width: float, height: float, taken: Collection[Box], frame: Box
+) -> complex | None:
+    """The first spot around which a label of this size is free of boxes that are taken and stays in the frame."""
+    for spot in spots:
+        left, bottom, right, top = box_around(spot, width, height)
+        inside = left >= frame[0] and bottom >= frame[1] and right <= frame[2] and top <= frame[3]
+        if inside and not any(left < x2 and right > x1 and bottom < y2 and top > y1 for x1, y1, x2, y2 in taken):
+            return spot
+    return None
+
+
+def box_around(spot: complex, width: float, height: float) -> Box:
+    """The box of this size with a spot, x + iy, in its middle."""
+    return spot.real - width / 2, spot.imag - height / 2, spot.real + width / 2, spot.imag + height / 2
 
 
 def _draw_prices(figure: "Figure", ground: Drawing, policy: Policy, colours: Sequence[str], sheet: Sheet) -> None:
@@ -331,7 +357,7 @@ def _write_words(figure: "Figure", ground: Drawing, panels: Sequence[Panel], she
     one = article(ground.truck)
     several_kinds = len(ground.city.demand) > len(ground.points)
     facts = {
-        "Each area is what lies nearest to a demand point, "
+        "Each area is what lies nearest to a demand point by driving time, "
         f"in the colour of the station that sends the {ground.truck}.": True,
         "Triangles are stations. A dot is larger where there are more incidents.": True,
         f"Hatched: closest-first sends another {ground.truck}.": any(panel.departing for panel in panels),

@@ -5,7 +5,6 @@ is one map: the truck of one rank under one policy.
 """
 
 from collections.abc import Sequence
-from colorsys import hls_to_rgb
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,22 +14,15 @@ from numpy.typing import NDArray
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
-from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
+from runcard.outputs.areas import NOBODY, Areas, Places, areas_of, roads_of, station_colours
 from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import fleet_of
-from runcard.plan.words import expected_one_of, misses, percent
+from runcard.plan.words import expected_one_of, misses, table_words
 from runcard.policy.base import Policy
 
-AREA_COLOURS: Final = (
-    "#77AADD", "#EEDD88", "#44BB99", "#FFAABB", "#AAAA00", "#99DDFF", "#EE8866", "#BBCC33",
-    "#9988F2", "#7E94A9", "#BFEDB6", "#D4667A",
-)  # fmt: skip
-"""Paul Tol's eight light colours, made for areas with words on them, and four that are least like them to any eye."""
 OUTSIDE_COLOUR: Final = "#DDDDDD"
 
 ORDINALS: Final = ("First", "Second", "Third", "Fourth")
-NOBODY: Final = -1
-"""Instead of a station: no truck goes, because the incident needs fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,17 +30,18 @@ class Drawing:
     """What all maps of a city share."""
 
     city: City
-    areas: PlaceCells
+    areas: Areas
     points: tuple[int, ...]
-    """By cell: its demand point, and of several the one with the most incidents."""
+    """By area: its demand point, and of several the one with the most incidents."""
     incidents_per_day: NDArray[np.float64]
-    """By cell."""
-    stations: tuple[complex, ...]
-    home_cells: tuple[int, ...]
-    """By station: the cell whose middle is nearest."""
+    """By area."""
+    stations: Places
+    home_areas: tuple[int, ...]
+    """By station: the area whose middle is nearest."""
     labels: tuple[str, ...]
     """By station."""
-    roads: tuple[tuple[complex, complex], ...]
+    roads: NDArray[np.float64]
+    """[road, end, axis]."""
     truck: str = "truck"
     """What a truck is called: the kind of the units, where there are kinds."""
     type: str = ""
@@ -64,9 +57,9 @@ class Panel:
     rank: int
     """0 for the first truck."""
     owners: tuple[int, ...]
-    """By cell: the number of the station, one more than the last for outside, or `NOBODY`."""
+    """By area: the number of the station, one more than the last for outside, or `NOBODY`."""
     departing: tuple[int, ...]
-    """The cells where closest-first sends a truck of another station."""
+    """The areas where closest-first sends a truck of another station."""
 
 
 def drawing_of(city: City, incident_type: str | None = None) -> Drawing:
@@ -75,25 +68,24 @@ def drawing_of(city: City, incident_type: str | None = None) -> Drawing:
     Of several types of incidents in one place the one that is asked for is shown, or else that to which most trucks go.
     """
     shown = _type_shown(city, incident_type)
-    places = projected([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes])
-    place_of = dict(zip((node.node_id for node in city.nodes), places.tolist(), strict=True))
-    areas = cells_of(np.array([place_of[point.node_id] for point in city.demand]))
+    areas = areas_of(city)
+    area_of, place_of = {node_id: n for n, node_id in enumerate(areas.node_ids)}, areas.plane.nodes
+    numbers = np.array([area_of[point.node_id] for point in city.demand])
     rates = np.array([point.incidents_per_day for point in city.demand])
     other = np.array([bool(shown) and point.type != shown for point in city.demand])
     # What is shown comes last; of equal ones, the first listed.
     fewest_first = np.lexsort((-rates, other))[::-1].tolist()
-    point_of = {int(areas.cell_of[point]): point for point in fewest_first}
-    stations = tuple(place_of[station.node_id] for station in city.stations)
-    ends = dict.fromkeys(tuple(sorted((link.from_node_id, link.to_node_id))) for link in city.links)
+    point_of = {int(numbers[point]): point for point in fewest_first}
+    stations = place_of[[city.node_numbers[station.node_id] for station in city.stations]]
     return Drawing(
         city=city,
         areas=areas,
-        points=tuple(point_of[cell] for cell in range(len(areas.middles))),
-        incidents_per_day=np.bincount(areas.cell_of, weights=rates).astype(np.float64),
+        points=tuple(point_of[area] for area in range(len(area_of))),
+        incidents_per_day=np.bincount(numbers, weights=rates).astype(np.float64),
         stations=stations,
-        home_cells=tuple(int(np.abs(np.array(areas.middles) - place).argmin()) for place in stations),
+        home_areas=tuple(int(np.hypot(*(areas.middles - place).T).argmin()) for place in stations),
         labels=_labels(city),
-        roads=tuple((place_of[start], place_of[end]) for start, end in ends),
+        roads=place_of[roads_of(city)],
         truck=city.kinds[0],
         type=shown,
     )
@@ -119,11 +111,11 @@ def _labels(city: City) -> tuple[str, ...]:
 
 def panels_of(ground: Drawing, policies: Sequence[Policy], results: Sequence[Evaluation | None] = ()) -> list[Panel]:
     """The maps of policies: those of the first truck, then those of the second, and so on."""
-    problem, panels = policies[0].problem, []
-    types = [ground.city.demand[point].type for point in ground.points]
-    cells = np.flatnonzero([ground.type in ("", of_type) for of_type in types])  # others have no such incidents
-    sent = [everywhere(fleet_of(policy), points=np.array(ground.points)[cells]) for policy in policies]
-    closest, *teams = (_stations(ground, cells, one) for one in (sent[0].closest, *sent))
+    city, problem, panels = ground.city, policies[0].problem, []
+    types = [city.demand[point].type for point in ground.points]
+    areas = np.flatnonzero([ground.type in ("", of_type) for of_type in types])  # others have no such incidents
+    sent = [everywhere(fleet_of(policy), points=np.array(ground.points)[areas]) for policy in policies]
+    closest, *teams = (_stations(ground, areas, one) for one in (sent[0].closest, *sent))
     for rank in range(closest.shape[1]):
         for number, policy in enumerate(policies):
             owners = teams[number][:, rank]
@@ -134,13 +126,13 @@ def panels_of(ground: Drawing, policies: Sequence[Policy], results: Sequence[Eva
             if rank == 0:
                 known, proven = results[number] if number < len(results) else None, policy.certificate
                 if known is not None:
-                    title += f": {_missed_words(ground, known.late_fraction)}"
-                    words += f"\n{known.late_per_day:#.3g} {misses(ground.city)} a day"
+                    title += f": {table_words(city).share(known.late_fraction)}"
+                    words += f"\n{known.late_per_day:#.3g} {misses(city)} a day"
                     words += ", all types" if ground.type else ""
                     if known.mean_response_minutes is not None:
                         words += f"; first {ground.truck} {_when(known.mean_response_minutes, known, 'first')}"
                 elif proven is not None and proven.converged and problem.objective.minimise == "late":
-                    title += f": {_missed_words(ground, proven.upper)}"
+                    title += f": {table_words(city).share(proven.upper)}"
             if 0 < rank == closest.shape[1] - 1 and number < len(results):
                 known = results[number]
                 if known is not None and known.last_minutes is not None:
@@ -150,39 +142,23 @@ def panels_of(ground: Drawing, policies: Sequence[Policy], results: Sequence[Eva
     return panels
 
 
-def _missed_words(ground: Drawing, missed: float) -> str:
-    """How often incidents are late, or standards are missed, in words."""
-    return f"{percent(missed)} late" if ground.city.plain else f"{100.0 * missed:.3g} missed per 100"
-
-
 def _when(mean: float, known: Evaluation, which: str) -> str:
     """When a truck is there, in words."""
     within = f", 9 times of 10 in {known.p90_minutes[which]:.1f} min" if which in known.p90_minutes else ""
     return f"after {mean:.2f} min on average{within}"
 
 
-def _stations(ground: Drawing, cells: NDArray[np.int64], sent: Everywhere) -> NDArray[np.int64]:
-    """[cell, rank] the stations of the trucks that go, the closest first, then outside for the rest, then `NOBODY`."""
+def _stations(ground: Drawing, areas: NDArray[np.int64], sent: Everywhere) -> NDArray[np.int64]:
+    """[area, rank] the stations of the trucks that go, the closest first, then outside for the rest, then `NOBODY`."""
     problem = sent.fleet.problem
     needed = problem.trucks_needed[list(ground.points)]
     ranked = np.full((len(needed), int(needed.max())), NOBODY, np.int64)
     stations = sent.stations[:, : ranked.shape[1]]
-    outside = np.where(np.arange(ranked.shape[1]) < needed[cells, None], problem.num_stations, NOBODY)
-    ranked[cells] = np.where(stations >= 0, stations, outside)
+    outside = np.where(np.arange(ranked.shape[1]) < needed[areas, None], problem.num_stations, NOBODY)
+    ranked[areas] = np.where(stations >= 0, stations, outside)
     return ranked
 
 
 def area_colours(ground: Drawing, panels: Sequence[Panel]) -> list[str]:
     """A colour for each station, then that of outside: on no map do areas of two stations with one colour touch."""
-    num_stations = len(ground.stations)
-    sides = ((panel.owners[i], panel.owners[j]) for panel in panels for i, j in ground.areas.neighbours)
-    of_stations = sorted({(min(side), max(side)) for side in sides if 0 <= min(side) < max(side) < num_stations})
-    return [*map(_area_colour, coloured(ground.stations, of_stations, len(AREA_COLOURS))), OUTSIDE_COLOUR]
-
-
-def _area_colour(number: int) -> str:
-    """The colour of a number; after those that have names come other hues, each far from the one before."""
-    if number < len(AREA_COLOURS):
-        return AREA_COLOURS[number]
-    parts = hls_to_rgb(number * 0.618 % 1.0, 0.55 + 0.3 * (number * 0.755 % 1.0), 0.6)
-    return "#" + "".join(f"{round(255 * part):02X}" for part in parts)
+    return [*station_colours(ground.stations, ground.areas, [panel.owners for panel in panels]), OUTSIDE_COLOUR]

@@ -1,7 +1,6 @@
 """One flat Parquet record for each simulated incident: what happened, who went, and when they were there."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -10,9 +9,8 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
-from runcard.errors import MissingExtraError, RuncardError
-from runcard.output_file import check_output_file, fill_whole
-from runcard.plan.words import first_line
+from runcard.output_file import check_output_file
+from runcard.outputs.parquet import memory_database, our_errors, write_parquet
 
 COLUMNS = {
     "scenario": ("VARCHAR", None),
@@ -42,13 +40,8 @@ class RecordFile:
 
     def __init__(self, path: Path, city: City) -> None:
         check_output_file(path)
-        try:
-            import duckdb
-        except ImportError as error:
-            raise MissingExtraError("--records", "duckdb", "report") from error
-        self._path, self._city, self._error = path, city, duckdb.Error
+        self._path, self._city, self._database = path, city, memory_database()
         self._columns = COLUMNS if city.plain else COLUMNS | OF_DEPARTMENT
-        self._database: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config={"threads": 1})
         columns = ", ".join(f"{name} {kind}" for name, (kind, _) in self._columns.items())
         self._database.execute(f"CREATE TABLE records ({columns})")
 
@@ -71,7 +64,7 @@ class RecordFile:
             } | {column: np.ascontiguousarray(records[field]) for column, (_, field) in self._columns.items() if field}
             if not self._city.plain:
                 rows |= {"kind": kinds[records["kind"]], "type": types[records["point"]]}
-            with self._our_errors():
+            with our_errors(self._path):
                 self._database.execute("INSERT INTO records BY NAME SELECT * FROM rows")
 
         return keep
@@ -90,25 +83,7 @@ class RecordFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        with self._database, self._our_errors():
+        order = f"scenario, policy, batch, incident{'' if self._city.plain else ', kind'}"
+        with self._database:
             if kind is None:
-                fill_whole(self._path, self._copy)
-
-    @contextmanager
-    def _our_errors(self) -> Iterator[None]:
-        """Raise errors of the database as ours."""
-        try:
-            yield
-        except self._error as error:  # a full disk, say
-            raise RuncardError(f"{self._path}: could not be written: {first_line(error)}") from error
-        except RuntimeError as error:
-            if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
-                raise KeyboardInterrupt from error
-            raise
-
-    def _copy(self, draft: Path) -> None:
-        name, by_kind = str(draft).replace("'", "''"), "" if self._city.plain else ", kind"
-        self._database.execute(
-            f"COPY (SELECT * FROM records ORDER BY scenario, policy, batch, incident{by_kind}) TO '{name}' "
-            "(FORMAT parquet, USE_TMP_FILE false)"  # the draft is enough; nobody would know of another one
-        )
+                write_parquet(self._database, f"SELECT * FROM records ORDER BY {order}", self._path)

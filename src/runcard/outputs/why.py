@@ -5,7 +5,7 @@ from typing import Final
 
 from runcard.assess.why import WhyMissed
 from runcard.city.model import City
-from runcard.plan.words import and_list, misses
+from runcard.plan.words import and_list, table_words
 
 NOT_KNOWN: Final = "Too few incidents were simulated to say why."
 MEANT: Final = {
@@ -35,7 +35,7 @@ def why_sentence(city: City, why: WhyMissed, *, exact: bool = True) -> str:
     """
     parts = why.document()
     reasons = [BECAUSE[name].format(_per_100(part)) for name, part in parts.items() if _per_100(part) != _per_100(0.0)]
-    whole = f"Of {_per_100(sum(parts.values()))} {misses(city)} per 100{'' if city.plain else ' incidents'}"
+    whole = f"Of {_per_100(sum(parts.values()))} {table_words(city).noun} {table_words(city).per}"
     most = f"{'' if exact else 'about '}{_per_100(why.busy + why.choice)}"
     most = f"no other way of sending the same units can avoid more than {most}"
     return f"{whole} there are {and_list(reasons)}: {most}." if reasons else ""

@@ -12,6 +12,7 @@ from runcard.output_file import check_output_file, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.path import Path as DrawnPath
 
 PALETTE: Final = (
     "#332288", "#DDCC77", "#117733", "#88CCEE", "#AA4499", "#999933", "#CC6677", "#44AA99", "#882255",
@@ -67,6 +68,15 @@ def write_picture(figure: "Figure", path: Path) -> Path:
     with matplotlib.rc_context(STYLE):
         figure.savefig(content, format=ending, dpi=140, metadata=dict(METADATA[ending]))
     return write_whole(path, content.getvalue())
+
+
+def shape_path(shape: Any) -> "DrawnPath":
+    """A shape of shapely, with its holes, as matplotlib draws it."""
+    import shapely  # here, because it takes a while to import
+    from matplotlib.path import Path as DrawnPath
+
+    rings = shapely.get_rings(shapely.get_parts(shape))
+    return DrawnPath.make_compound_path(*(DrawnPath(shapely.get_coordinates(ring), closed=True) for ring in rings))
 
 
 def svg_element(figure: "Figure", *, name: str, label: str) -> str:

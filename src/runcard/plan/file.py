@@ -149,7 +149,7 @@ def _fleet(said: Mapping[str, Any], periods: tuple[Period, ...], arrays: list[di
         policies=tuple(policies),
         periods=periods,
         roster=_units(said.get("units", [])),
-        standards=tuple(_checked("incident_type", Standard, _STANDARD, row) for row in said.get("standards", [])),
+        standards=tuple(_checked("standards", Standard, _STANDARD, row) for row in said.get("standards", [])),
         types=names_of(said.get("types", [""] * problem.num_points)),
     )
     homes = [unit.station_id for unit in fleet.roster]
@@ -177,13 +177,13 @@ def _fleet(said: Mapping[str, Any], periods: tuple[Period, ...], arrays: list[di
 
 def _kind(given: Any) -> str:
     """The name of a kind, if it is one."""
-    if fault := COLUMN_CONDITIONS["unit"]["kind"].fault("kind", given):
+    if fault := COLUMN_CONDITIONS["units"]["kind"].fault("kind", given):
         raise PolicyFileError(f"damaged: {fault}")
     return str(given)
 
 
 def _units(rows: Any) -> tuple[Unit, ...]:
-    return tuple(_checked("unit", Unit, _UNIT, row) for row in rows)
+    return tuple(_checked("units", Unit, _UNIT, row) for row in rows)
 
 
 def _checked(table: str, of: type[Any], names: tuple[str, ...], row: Any) -> Any:

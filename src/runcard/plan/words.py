@@ -70,7 +70,7 @@ def incidents_a_day(rate: float, *, digits: int = 3) -> str:
 def percent(fraction: float) -> str:
     """A fraction as a percentage with two decimals, or more where it is so close to 0 or 1 that they would not show."""
     decimals = max(decimals_of(fraction, significant=2), decimals_of(1.0 - fraction, significant=1))
-    return f"{in_decimals(100.0 * fraction, decimals, significant=2)}%"
+    return f"{in_decimals(100.0 * fraction, decimals, significant=2)} %"
 
 
 def in_decimals(number: float, decimals: int, *, significant: int = 3) -> str:
@@ -130,6 +130,11 @@ def percent_words(part: float) -> str:
     return f"{100.0 * part:.{1 if abs(part) >= 0.0995 else 2}f} %"
 
 
+def round_percent(part: float, decimals: int = 0) -> str:
+    """A fraction as a percentage with so many decimals."""
+    return f"{100.0 * part:.{decimals}f} %"
+
+
 def minutes_words(minutes: float) -> str:
     """Minutes with two decimals."""
     return f"{minutes:.2f} min"
@@ -155,23 +160,55 @@ def arrival_words(standard: Standard) -> str:
 
 
 class Missed(NamedTuple):
-    """What is missed, in the words of tables: how it is called, how much of it, and what stands behind an interval."""
+    """What is missed, in the words of tables and sentences; {} stands for how much."""
 
     called: str
     heading: str
     column: str
     """The heading in one line."""
     unit: str
+    """Behind an interval."""
     more: str
     """The heading of a difference."""
+    noun: str
+    per: str
+    """Behind the noun: of how many."""
+    fraction: str
+    often: str
+    chance: str
+    why: str
+    reaches: str
+    cannot: str
+    in_period: str
+    all_kinds: str
+    """The first row of a table of standards; empty if one of them is the whole."""
+
+    def share(self, missed: float) -> str:
+        """How much is missed, for a heading."""
+        return f"{percent(missed)} late" if self.unit else f"{100.0 * missed:.3g} missed per 100"
+
+    def number(self, missed: float) -> str:
+        """The same in a cell of a table."""
+        return percent_words(missed) if self.unit else f"{100.0 * missed:.2f}"
 
 
-LATE_WORDS: Final = Missed("late", "late\n%", "late, %", ", %", "more late\n% points")
-MISSED_WORDS: Final = Missed("missed", "missed\nper 100", "missed per 100", "", "more missed\nper 100")
+LATE_WORDS: Final = Missed(
+    "late", "late\n%", "late, %", ", %", "more late\n% points",
+    noun="late incidents", per="per 100", fraction="the late fraction", often="incidents are late",
+    chance="that an incident is late", why="Why late", reaches="is late at {} %",
+    cannot="be late at fewer than {} % of incidents", in_period="Late, %,", all_kinds="",
+)  # fmt: skip
+MISSED_WORDS: Final = Missed(
+    "missed", "missed\nper 100", "missed per 100", "", "more missed\nper 100",
+    noun="missed standards", per="per 100 incidents", fraction="missed standards", often="standards are missed",
+    chance="that a standard is missed", why="Why standards are missed", reaches="misses {} standards per 100 incidents",
+    cannot="miss fewer than {} standards per 100 incidents (weighted)", in_period="Missed per 100 incidents",
+    all_kinds="All standards together, per 100 incidents",
+)  # fmt: skip
 
 
 def table_words(city: City) -> Missed:
-    """How tables call missed standards, or late incidents where no types of incidents were given."""
+    """How missed standards are called, or late incidents where no types of incidents were given."""
     return LATE_WORDS if city.plain else MISSED_WORDS
 
 
@@ -180,9 +217,14 @@ def unit_name(city: City, unit: Unit) -> str:
     return unit.unit_id if city.has_roster else unit.station_id
 
 
+def named_units(city: City, station_id: str) -> list[Unit]:
+    """The units of a station that have names of their own: none where there is no roster."""
+    return [*city.units_at[station_id]] if city.has_roster else []
+
+
 def misses(city: City) -> str:
     """What is counted: missed standards, or late incidents where no types of incidents were given."""
-    return "late incidents" if city.plain else "missed standards"
+    return table_words(city).noun
 
 
 def price_words(city: City) -> tuple[float, str]:

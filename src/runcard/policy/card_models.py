@@ -14,17 +14,17 @@ moves g, to first order, by what it changes at the given p and by Σ_i w_i Δ_i,
 
     Σ_i C_i w_i ∂F_i/∂p_m = -∂c/∂p_m     for every station m.
 
-So w_i is the price of one truck of station i, whatever the state. The derivatives are exact: D and c are linear in the
-chance of each truck.
+So w_i is the price of one truck of station i, whatever the state. D and c are linear in the chance of each truck, so
+that the derivatives are what changes when the truck is surely idle, or surely busy.
 
 The independent model is quick and knows departments of any size, but two trucks that left together are busy together
 far more often than it assumes. So it misjudges cards where incidents are few: use it only where nothing else works.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,6 @@ from runcard.mdp.arrays import Floats, Ints
 from runcard.mdp.chain import Chain, PolicyValue, chain_of
 from runcard.mdp.independent import IndependentTrucks
 from runcard.mdp.kernels.cards import finish_sums, reorder_by_sums, reorder_independent
-from runcard.mdp.kernels.order_slopes import STOP, asked_slopes, late_slopes
 from runcard.mdp.layout import starts
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
@@ -48,15 +47,8 @@ INDEPENDENT_WINDOW = 8
 NUM_PARTS = 16
 """Parts of the demand points that threads work on."""
 
-NEWTON_TOLERANCE = 1e-12
-MAX_NEWTON_STEPS = 40
-MOST_BUSY_AT_FIRST = 0.9
-
 LEAST_CHANCE = 1e-100
 """The smallest chance that no truck of a station is idle, so that a ratio of chances stays a number."""
-
-
-Result = TypeVar("Result")
 
 
 class Proposal(NamedTuple):
@@ -194,57 +186,18 @@ class IndependentCard:
     """Busy chances close to the steady ones of the card, if there are any."""
 
     @cached_property
-    def busy(self) -> Floats:
-        """[I] the steady busy chance of the trucks of each station."""
-        problem = self.problem
-        wanted = problem.incidents_per_day @ problem.trucks_needed / (problem.returns_per_day * problem.num_trucks)
-        even = np.full(problem.num_stations, min(float(wanted), MOST_BUSY_AT_FIRST))
-        found = self._steady_from(even if self.start is None else self.start)
-        return IndependentTrucks(problem, self.order).steady_busy() if found is None else found
-
-    def _steady_from(self, busy: Floats) -> Floats | None:
-        """The steady busy chances by Newton's method from near ones, or None if it does not converge quickly."""
-        for _ in range(MAX_NEWTON_STEPS):
-            flow, slope = self._flow(busy)
-            step = np.linalg.solve(slope, -flow)
-            # A step that would leave [0, 1] goes half the way there.
-            busy = np.clip(busy + step, busy / 2.0, (1.0 + busy) / 2.0)
-            if (np.abs(step) <= NEWTON_TOLERANCE * busy + STOP).all():
-                return busy
-        return None
-
-    def _flow(self, busy: Floats) -> tuple[Floats, Floats]:
-        """[I] F_i(p), and [I, I] ∂F_i/∂p_m."""
-        problem = self.problem
-
-        def ask(points: Ints) -> tuple[Floats, Floats]:
-            asked, slope = np.zeros(problem.num_stations), np.zeros((problem.num_stations, problem.num_stations))
-            asked_slopes(
-                points, self.order, problem.trucks_needed, problem.incidents_per_day, problem.trucks, busy, asked, slope
-            )
-            return asked, slope
-
-        parts = self._each(ask)
-        demand = np.sum([asked for asked, _ in parts], axis=0) / problem.trucks
-        slope = np.sum([slope for _, slope in parts], axis=0) * ((1.0 - busy) / problem.trucks)[:, None]
-        slope[np.diag_indices(len(busy))] -= demand + problem.returns_per_day
-        return demand * (1.0 - busy) - problem.returns_per_day * busy, slope
+    def _trucks(self) -> IndependentTrucks:
+        return IndependentTrucks(self.problem, self.order)
 
     @cached_property
-    def _late(self) -> tuple[float, Floats]:
-        """c(p) and its derivatives [I]."""
-        problem, chances = self.problem, self._chances(np.zeros(self.problem.num_stations))
+    def busy(self) -> Floats:
+        """[I] the steady busy chance of the trucks of each station."""
+        return self._trucks.steady_busy(self.start)
 
-        def follow(points: Ints) -> tuple[float, Floats]:
-            slope = np.zeros(problem.num_stations)
-            late = late_slopes(
-                points, self.order, problem.trucks_needed, problem.incidents_per_day, problem.trucks, self.busy,
-                chances, slope,
-            )  # fmt: skip
-            return late, slope
-
-        parts = self._each(follow)
-        return float(np.sum([late for late, _ in parts])), np.sum([slope for _, slope in parts], axis=0)
+    @cached_property
+    def _asked_and_late(self) -> tuple[Floats, float]:
+        """[N] how often each truck is asked a day, and c(p)."""
+        return self._trucks.asked_and_late(np.repeat(self.busy, self.problem.trucks))
 
     @property
     def lower(self) -> float:
@@ -254,7 +207,7 @@ class IndependentCard:
     @property
     def upper(self) -> float:
         """The late incidents per day at the steady busy chances."""
-        return self._late[0]
+        return self._asked_and_late[1]
 
     def changed(self, order: Ints) -> "IndependentCard":
         """The same of another card."""
@@ -262,8 +215,22 @@ class IndependentCard:
 
     def prices(self) -> Floats:
         """[I] w_i: the late incidents to come from taking one truck of each station."""
-        _, slope = self._flow(self.busy)
-        return np.asarray(np.linalg.solve(slope.T, -self._late[1]) / self.problem.trucks)
+        problem, independent, (asked, late) = self.problem, self._trucks, self._asked_and_late
+        first, busy = independent.first_truck[:-1], np.repeat(self.busy, problem.trucks)
+
+        def slopes(truck: int) -> tuple[Floats, float]:
+            surely = busy.copy()
+            surely[truck] = np.round(1.0 - busy[truck])  # idle or busy, what is further away
+            found, of_late = independent.asked_and_late(surely)
+            by = surely[truck] - busy[truck]
+            return np.add.reduceat(found - asked, first) / (by * problem.trucks), (of_late - late) / by
+
+        of_trucks = run_each(slopes, range(problem.num_trucks), checked_threads(self.threads))
+        of_demand, of_late = (np.add.reduceat(np.array(of), first) for of in zip(*of_trucks, strict=True))
+        demand = np.add.reduceat(asked, first) / problem.trucks
+        # [m, i] ∂F_i/∂p_m
+        of_flow = of_demand * (1.0 - self.busy) - np.diag(demand + problem.returns_per_day)
+        return np.asarray(np.linalg.solve(of_flow, -of_late) / problem.trucks)
 
     def propose(self) -> Proposal:
         """A better order for each demand point, one by one."""
@@ -279,18 +246,14 @@ class IndependentCard:
                 points, INDEPENDENT_WINDOW, finishes, problem.trucks_needed, chances, proposal.order, proposal.gain
             )
 
-        self._each(reorder)
+        points = np.flatnonzero(problem.incidents_per_day > 0.0)
+        run_each(reorder, _parts(points), checked_threads(self.threads))
         return proposal._replace(gain=proposal.gain * problem.incidents_per_day)
 
     def _chances(self, price: Floats) -> Chances:
         teams = self.problem.teams
         exactly, at_least = idle_chances(self.problem.trucks, self.busy, teams.max_size)
         return Chances(exactly, at_least, price, self.problem.cost, teams.number_of_code, teams.base)
-
-    def _each(self, work: Callable[[Ints], Result]) -> list[Result]:
-        """What `work` gives for parts of the demand points with incidents, on every thread."""
-        points = _parts(np.flatnonzero(self.problem.incidents_per_day > 0.0))
-        return run_each(work, points, checked_threads(self.threads))
 
 
 CardModel: TypeAlias = ExactCard | IndependentCard

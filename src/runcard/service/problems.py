@@ -9,7 +9,7 @@
 | 409 | it contradicts what the service has: another version of the policy or of the board, a file of another city |
 | 422 | the body is not what was expected: an unknown unit, a unit both busy and idle, a place outside the city |
 | 429 | too many requests; `Retry-After` says when |
-| 500, 501 | what was asked could not be done; a package that it needs is not installed |
+| 500 | what was asked could not be done |
 | 503 | the record of the answer could not be made durable, so that no answer was given; too much at once |
 """
 
@@ -24,14 +24,13 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from runcard.errors import AuditError, InputError, MissingExtraError, RuncardError, UnknownDecisionError
+from runcard.errors import AuditError, InputError, RuncardError, UnknownDecisionError
 
 MEDIA_TYPE: Final = "application/problem+json"
 MOST_FAULTS: Final = 5
 STATUSES: Final[Mapping[type[RuncardError], int]] = {
     UnknownDecisionError: 404,
     InputError: 422,
-    MissingExtraError: 501,
     AuditError: 503,
     RuncardError: 500,
 }

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from runcard.city.address import fault_of
 from runcard.city.areas import area_of_nodes
-from runcard.city.conditions import Condition, UnreadableError, not_among, plain, shown
-from runcard.city.files import read_text
+from runcard.city.conditions import MAX_COORDINATE, Condition, UnreadableError, not_among, plain, shown
+from runcard.city.csv_text import CsvText, read_text, readable
 from runcard.city.model import City
 from runcard.city.places import nearest_nodes
-from runcard.city.tables import CsvTable, parse_table
+from runcard.city.tables import CsvTable, parse_table, read_cell
 from runcard.errors import InputError
 
 MAX_GAP_DAYS = 31.0
@@ -55,127 +55,124 @@ def _read_time(cell: str) -> datetime:
     return time
 
 
+def _read_coordinate(cell: str) -> float:
+    value: float = read_cell(float, cell)
+    if abs(value) > MAX_COORDINATE:
+        raise ValueError(f"from {-MAX_COORDINATE:g} to {MAX_COORDINATE:g}")
+    return value
+
+
 COORDINATES: Final = ("x_coord", "y_coord")
 MOST_METRES: Final = 1000.0
 """An incident further from every node of the roads is not of this city."""
 
 
-def _table_of(header: list[str], city: City) -> CsvTable:
-    """The table of a log, with coordinates in place of nodes if its header has them."""
-    where = COORDINATES if "node_id" not in header and {*header}.issuperset(COORDINATES) else ("node_id",)
-    columns: dict[str, Any] = {"time": _read_time} | dict.fromkeys(where, float if where is COORDINATES else str)
-    optional: dict[str, Any] = {"class": int} | ({"type": str} if city.types else {})  # else it is not used
-    conditions = {name: Condition("", of=of) for name, of in columns.items()}
-    return CsvTable(
-        "log", dict, conditions | {name: Condition("", of=of, default=None) for name, of in optional.items()}
-    )
-
-
 def read_incident_log(path: Path, city: City) -> NDArray[np.void]:
     """The incidents of a log as records; raises an error that names the first row that is not sound."""
-    try:
-        read = parse_table(lambda header: _table_of(header, city), read_text(path))
-    except UnreadableError as error:
-        raise InputError(f"{path}: {error}") from error
+    with readable(path):
+        text = CsvText(read_text(path))
+        read = parse_table(_table_of(text.header, city), text)
     unread = {fault.index: fault.text for fault in reversed(read.faults)}
-    if None in unread:
-        raise InputError(f"{path.name}: {unread[None]}")
-    if not read.rows:
-        raise InputError(f"{path.name}: expected at least one incident, got none")
+    if None in unread or not read.rows:
+        raise InputError(f"{path.name}: {unread.get(None, 'expected at least one incident, got none')}")
     by_place = "node_id" not in read.rows[0]
-    wheres = [f"{path.name} row {number}" for number in read.row_numbers]
-    nodes = _nearest_demand(city, read.rows, wheres) if by_place else (row["node_id"] for row in read.rows)
+    nodes = _nearest_demand(city, read.rows) if by_place else (row["node_id"] for row in read.rows)
     points_at: dict[str, list[int]] = defaultdict(list)
     for j, demand_point in enumerate(city.demand):
         points_at[demand_point.node_id].append(j)
-    rows_of: dict[tuple[Any, ...], int] = {}
-    before: datetime | None = None
-    for index, (where, row) in enumerate(zip(wheres, read.rows, strict=True)):
-        if index in unread:
-            raise InputError(f"{where}: {unread[index]}")
-        _check_cells(where, row["extra"])
-        point, time = _find_point(where, row, next(nodes), city, points_at), row["time"]
-        _check_order(where, before or time, time)
-        # Two incidents of one area may begin in the same minute.
-        key = (time, point, *(row[name] for name in COORDINATES if by_place))
-        if (first := rows_of.setdefault(key, index)) != index:
-            same = f"the same time and {'place' if by_place else 'node'} as in row {read.row_numbers[first]}"
-            raise InputError(f"{where}: expected each incident once, got {same}")
+    first: dict[tuple[Any, ...], int] = {}
+    before = read.rows[0]["time"]
+    for index, (row, row_number) in enumerate(zip(read.rows, read.row_numbers, strict=True)):
+        try:
+            if index in unread:
+                raise UnreadableError(unread[index])
+            _check_cells(row["extra"])
+            point, time = _find_point(row, next(nodes), city, points_at), row["time"]
+            _check_order(before, time)
+            # Two incidents of one area may begin in the same minute.
+            key = (time, point, *(row[name] for name in COORDINATES if by_place))
+            if (same := first.setdefault(key, row_number)) != row_number:
+                what = f"the same time and {'place' if by_place else 'node'} as in row {same}"
+                raise UnreadableError(f"expected each incident once, got {what}")
+        except UnreadableError as error:
+            raise InputError(f"{path.name} row {row_number}: {error}") from error
         before = time
     start = read.rows[0]["time"]
     monday = start.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=start.weekday())
-    return np.array([((time - monday).total_seconds() / 60.0, point) for time, point, *_ in rows_of], INCIDENT)
+    return np.array([((time - monday).total_seconds() / 60.0, point) for time, point, *_ in first], INCIDENT)
 
 
-def _nearest_demand(city: City, rows: Sequence[Mapping[str, Any]], wheres: Sequence[str]) -> Iterator[str]:
+def _table_of(header: list[str], city: City) -> CsvTable:
+    """The table of a log, with coordinates in place of nodes if its header has them."""
+    by_place = "node_id" not in header and {*header}.issuperset(COORDINATES)
+    where = dict.fromkeys(COORDINATES, _read_coordinate) if by_place else {"node_id": str}
+    optional = {"class": int} | ({"type": str} if city.types else {})  # else the type is not used
+    columns = {name: Condition("", of=of) for name, of in ({"time": _read_time} | where).items()}
+    return CsvTable("log", dict, columns | {name: Condition("", of=of, default=None) for name, of in optional.items()})
+
+
+def _nearest_demand(city: City, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """[row] the node of the demand point that is closest to its coordinates; an error if these are far."""
     # Rows that could not be read are refused one by one, before their place is asked for.
     x, y = ([row[name] if isinstance(row[name], float) else 0.0 for row in rows] for name in COORDINATES)
-    places = zip(wheres, rows, x, y, *(found.tolist() for found in nearest_nodes(city, x, y)), strict=True)
     closest: dict[str | None, tuple[list[str], NDArray[np.int64]]] = {}
-    for where, row, x_coord, y_coord, place, metres in places:
+    places = zip(rows, x, y, *(found.tolist() for found in nearest_nodes(city, x, y)), strict=True)
+    for row, x_coord, y_coord, place, metres in places:
         if fault := fault_of(city, x_coord, y_coord, metres, most=MOST_METRES):
-            raise InputError(f"{where}: {fault}")
+            raise UnreadableError(fault)
         if (of_type := row.get("type")) not in closest:
             points = [point for point in city.demand if not of_type or point.type == of_type] or city.demand
             nodes = list(dict.fromkeys(point.node_id for point in points))
             closest[of_type] = nodes, area_of_nodes(city, nodes)
         nodes, area_of = closest[of_type]
         if (area := int(area_of[place])) < 0:
-            road = f"expected a road from some demand point to node {city.nodes[place].node_id}"
-            raise InputError(f"{where}: {road}, got none")
+            node_id = city.nodes[place].node_id
+            raise UnreadableError(f"expected a road from some demand point to node {node_id}, got none")
         yield nodes[area]
 
 
-def _check_cells(where: str, extra: tuple[tuple[str, str], ...]) -> None:
+def _check_cells(extra: tuple[tuple[str, str], ...]) -> None:
     """Raise an error if a cell of several lines holds other rows: its quote was closed by that of another cell."""
     for name, cell in extra:
         for line in cell.splitlines()[1:]:
             for part in line.split(","):
                 with suppress(ValueError):
                     _read_time(part)
-                    raise InputError(
-                        f"{where}: expected no other row inside column {plain(name)}, got {shown(line)}: "
-                        "is a quote missing?"
-                    )
+                    words = f"expected no other row inside column {plain(name)}, got {shown(line)}"
+                    raise UnreadableError(f"{words}: is a quote missing?")
 
 
-def _find_point(where: str, row: Mapping[str, Any], node: str, city: City, points_at: Mapping[str, list[int]]) -> int:
+def _find_point(row: Mapping[str, Any], node: str, city: City, points_at: Mapping[str, list[int]]) -> int:
     """The demand point of a row, given its node."""
     of_type: str = row.get("type", "")
     number: int | None = row.get("class")
     if node not in points_at:
-        raise InputError(f"{where}: {not_among('a node of demand.csv', node, points_at)}")
+        raise UnreadableError(not_among("a node of demand.csv", node, points_at))
     points, what = points_at[node], f"node {node}" + (f" with the type {of_type}" if of_type else "")
     types = dict.fromkeys(city.demand[j].type for j in points) if city.types else {}
     if not of_type and number is None and len(types) > 1:  # none has to be named where there is only one
-        raise InputError(f"{where}: expected a type, since node {node} has several ({', '.join(types)}), got none")
+        raise UnreadableError(f"expected a type, since node {node} has several ({', '.join(types)}), got none")
     if of_type and of_type not in city.types:
-        known = f"a type of incident_type.csv ({', '.join(city.types)})"
-        raise InputError(f"{where}: {not_among(known, of_type, city.types)}")
+        raise UnreadableError(not_among(f"a type of incident_type.csv ({', '.join(city.types)})", of_type, city.types))
     if of_type and of_type not in types:
         known = f"a type that node {node} has in demand.csv ({', '.join(types)})"
-        raise InputError(f"{where}: expected {known}, got {shown(of_type)}")
+        raise UnreadableError(f"expected {known}, got {shown(of_type)}")
     points = [j for j in points if not of_type or city.demand[j].type == of_type]
     if number is None and len(points) == 1:
         return points[0]
     if number is None or not 1 <= number <= len(points):
         got = "none" if number is None else number
-        raise InputError(f"{where}: expected a class from 1 to {len(points)}, which {what} has, got {got}")
+        raise UnreadableError(f"expected a class from 1 to {len(points)}, which {what} has, got {got}")
     return points[number - 1]
 
 
-def _check_order(where: str, before: datetime, time: datetime) -> None:
+def _check_order(before: datetime, time: datetime) -> None:
     """Raise an error if an incident comes before the last one, or too long after it."""
     if (before.tzinfo is None) != (time.tzinfo is None):
-        raise InputError(f"{where}: expected every time with a time zone or none, got both")
+        raise UnreadableError("expected every time with a time zone or none, got both")
     if time < before:
-        raise InputError(
-            f"{where}: expected rows in the order of time, got {time.isoformat()} after {before.isoformat()}"
-        )
+        raise UnreadableError(f"expected rows in the order of time, got {time.isoformat()} after {before.isoformat()}")
     gap = (time - before).total_seconds() / 86400.0
     if gap > MAX_GAP_DAYS:
-        raise InputError(
-            f"{where}: expected an incident within {MAX_GAP_DAYS:g} days of the last, got a gap of {gap:.1f} days: "
-            "is a part of the log missing?"
-        )
+        within = f"expected an incident within {MAX_GAP_DAYS:g} days of the last, got a gap of {gap:.1f} days"
+        raise UnreadableError(f"{within}: is a part of the log missing?")

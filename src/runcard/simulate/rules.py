@@ -87,32 +87,44 @@ def array_rule(policy: Policy, decisions: float = inf) -> ArrayRule | AheadRule 
     bulk = bulk.checked(problem)
     if bulk.ahead is not None:
         return bulk.ahead
-    kind = BY_ORDER if bulk.order is not None else BY_VALUE if bulk.value is not None else BY_TABLE
-    kind = kind if bulk.lines is None else BY_CARD
+    if bulk.order is not None and bulk.lines is None:
+        return order_rule(bulk.order)
+    kind = BY_CARD if bulk.order is not None else BY_VALUE if bulk.value is not None else BY_TABLE
     remembers = kind == BY_VALUE and problem.num_states * problem.num_points <= MOST_REMEMBERED
     known = np.full((problem.num_states, problem.num_points), -1, np.int16) if remembers else None
-    by_order, needs_states = kind == BY_ORDER, kind in (BY_VALUE, BY_TABLE)
-
-    def array(found: NDArray[Any] | None, of: type, dimensions: int = 1) -> NDArray[Any]:
-        return _read_only(np.empty((0,) * dimensions, of) if found is None else found)
-
+    needs_states = kind != BY_CARD
     return ArrayRule(
         kind,
-        array(bulk.order, np.int64, 2),
-        array(bulk.value, np.float64),
-        array(bulk.table if bulk.lines is None else bulk.lines, np.int64, 2),
-        array(problem.cost.T if kind == BY_VALUE else None, np.float64, 2),
-        array(None if by_order else np.array(problem.teams.stations), np.int32, 2),
-        array(np.array(problem.layout.offset) if needs_states else None, np.int64),
-        array(None if by_order else np.array(problem.teams.first_of_size), np.int64),
+        _array(bulk.order, np.int64, 2),
+        _array(bulk.value, np.float64),
+        _array(bulk.table if bulk.lines is None else bulk.lines, np.int64, 2),
+        _array(problem.cost.T if kind == BY_VALUE else None, np.float64, 2),
+        _array(np.array(problem.teams.stations), np.int32, 2),
+        _array(np.array(problem.layout.offset) if needs_states else None, np.int64),
+        _array(np.array(problem.teams.first_of_size), np.int64),
         np.empty((0, 0), np.int16) if known is None else known,
-        array(np.array(problem.teams.masks) if needs_states else None, np.uint64),
-        array(np.array(problem.teams.bits) if needs_states else None, np.int64),
-        array(np.array(problem.teams.first_bit) if needs_states else None, np.int64),
-        array(None, np.int64),
+        _array(np.array(problem.teams.masks) if needs_states else None, np.uint64),
+        _array(np.array(problem.teams.bits) if needs_states else None, np.int64),
+        _array(np.array(problem.teams.first_bit) if needs_states else None, np.int64),
+        _array(None, np.int64),
         problem.num_points,
         0 if bulk.value is None else len(bulk.value),
     )
+
+
+def order_rule(order: NDArray[np.int64]) -> ArrayRule:
+    """The rule by which the first idle trucks in an order [J, I] go."""
+    empty, floats = _array(None, np.int64), _array(None, np.float64)
+    return ArrayRule(
+        BY_ORDER, _array(order, np.int64, 2), floats, _array(None, np.int64, 2), _array(None, np.float64, 2),
+        _array(None, np.int32, 2), empty, empty, np.empty((0, 0), np.int16), _array(None, np.uint64), empty, empty,
+        empty, len(order), 0,
+    )  # fmt: skip
+
+
+def _array(found: NDArray[Any] | None, of: type, dimensions: int = 1) -> NDArray[Any]:
+    """An array as kernels want it; an empty one in place of None."""
+    return _read_only(np.empty((0,) * dimensions, of) if found is None else found)
 
 
 def _hourly_rule(fleet: Fleet, decisions: float) -> ArrayRule | HourlyAhead | None:

@@ -30,18 +30,18 @@ from runcard.city.conditions import (
     Chance,
     Condition,
     Flag,
-    UnreadableError,
     conditions_of,
     is_text,
     near,
     one_of,
     plain,
     shown,
+    stated_values,
 )
-from runcard.city.files import read_text
+from runcard.city.csv_text import read_text, readable
 from runcard.city.model import SETTING_CONDITIONS, City
 from runcard.city.periods import DAYS, HOURS_PER_DAY, HOURS_PER_WEEK
-from runcard.city.settings import flat, parse_toml, typed
+from runcard.city.settings import by_section, flat, parse_toml
 from runcard.errors import CityError, InputError
 
 TIME_MODELS: Final = ("exponential", "fixed", "gamma", "lognormal", "hyperexponential")
@@ -122,8 +122,8 @@ class Scenario:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a city."""
-        for fault in _scenario_faults(self):
-            raise InputError(f"scenario {self.name}: {fault}")
+        if faults := list(_value_faults(self)) or list(_scenario_faults(self)):
+            raise InputError(f"scenario {self.name}: {'; '.join(faults)}")
 
     @property
     def drives_home(self) -> bool:
@@ -157,11 +157,13 @@ class Scenario:
         return found
 
 
-_OF_BUSY: Final = {f"busy.{key}": condition for key, condition in conditions_of(Busy).items()}
-_FIELDS: Final = {condition.key or field: (field, condition) for field, condition in conditions_of(Scenario).items()}
-"""By key the field of a scenario that holds it, and what must hold for it."""
+_FIELDS: Final = {condition.key or field: field for field, condition in conditions_of(Scenario).items()}
+"""By key the field of a scenario that holds it."""
 
-_HOURS: Final = Condition("", of=list)
+_TITLE: Final = Condition(
+    "to be text without control characters", lambda value: isinstance(value, str) and is_text(value), default=None
+)
+_HOURS: Final = Condition("", of=list, default=None)
 """What they may be depends on what else is said about rates."""
 
 CITY_KEYS: Final = (
@@ -172,23 +174,29 @@ CITY_KEYS: Final = (
 """The same as in `city.toml`: the city checks them when it is changed."""
 
 KEYS: Final[Mapping[str, Condition]] = {
-    **_OF_BUSY,
-    **{key: condition for key, (_, condition) in _FIELDS.items()},
+    "title": _TITLE,
+    **{f"busy.{field}": condition for field, condition in conditions_of(Busy).items()},
+    **{condition.key or field: condition for field, condition in conditions_of(Scenario).items()},
     "rates.by_hour_of_day": _HOURS,
     "rates.by_hour_of_week": _HOURS,
-    "rates.swing": CHANCE._replace(of=float),
-    "replay.log": Condition("", of=str),
+    "rates.swing": CHANCE._replace(of=float, default=1.0),
+    "replay.log": Condition("", of=str, default=None),
     **{key: SETTING_CONDITIONS[key] for key in CITY_KEYS},
+    "shift": Condition("", default=()),
 }
-"""Every key of a scenario besides `title` and the list `shift`, and what must hold for its value."""
+"""Every key of a scenario, and what must hold for its value."""
+
+
+def _value_faults(scenario: Scenario) -> Iterator[str]:
+    """What is wrong with the values of a scenario, each on its own."""
+    values = {f"busy.{field}": getattr(scenario.busy, field) for field in conditions_of(Busy)}
+    values |= {key: getattr(scenario, field) for key, field in _FIELDS.items()}
+    yield from filter(None, (KEYS[key].fault(key, value) for key, value in values.items()))
 
 
 def _scenario_faults(scenario: Scenario) -> Iterator[str]:
-    """What is wrong with a scenario in any city."""
+    """What is wrong with a scenario of sound values in any city: what does not go together."""
     busy = scenario.busy
-    values = {key: getattr(busy, key.removeprefix("busy.")) for key in _OF_BUSY}
-    values |= {key: getattr(scenario, field) for key, (field, _) in _FIELDS.items()}
-    yield from filter(None, (KEYS[key].fault(key, value) for key, value in values.items()))
     yield from _law_faults("busy.", busy.model, busy.cv)
     if busy.by_type and busy.mean_minutes is not None:
         yield "expected busy.by_type or busy.mean_minutes, which is one mean for every type, got both"
@@ -235,23 +243,36 @@ def built_in_names() -> tuple[str, ...]:
 
 def read_scenario(words: str) -> Scenario:
     """The scenario of some names of built-in ones and TOML files, with + between them."""
-    given: dict[str, tuple[Any, str]] = {}
-    titles, folder = [], Path()
+    values: dict[str, Any] = {}
+    said_by: dict[str, str] = {}
+    titles = []
     for word in (part.strip() for part in words.split("+")):
         path, document = _read_part(word)
-        title = document.pop("title", word)
-        if not isinstance(title, str) or not is_text(title):
-            raise InputError(f"{word}: expected title to be text without control characters, got {shown(title)}")
-        titles.append(title)
-        for key, value in flat(document, document).items():
-            if key not in KEYS and key != "shift":
-                raise InputError(f"{word}: unknown key {plain(key)}{near(key, [*KEYS, 'shift', 'title'])}")
-            if key in given and given[key][0] != value:
-                raise InputError(f"scenario {words}: {given[key][1]} and {word} both say what {key} is")
-            given[key] = (value, word)
-            if key == "replay.log":
-                folder = path.parent
-    return _scenario(words, "; ".join(titles), given, folder)
+        stated, faults = stated_values(flat(document, document), KEYS)
+        faults += filter(None, [_TITLE.fault("title", stated.get("title", ""))])
+        if faults:
+            raise InputError(f"{word}: {'; '.join(faults)}")
+        titles.append(stated.pop("title", word))
+        if "replay.log" in stated:
+            stated["replay.log"] = path.parent / stated["replay.log"]
+        if "shift" in stated:
+            stated["shift"] = _shifts(stated["shift"], word)
+        for key, value in stated.items():
+            if key in values and values[key] != value:
+                raise InputError(f"scenario {words}: {said_by[key]} and {word} both say what {key} is")
+        values, said_by = values | stated, dict.fromkeys(stated, word) | said_by
+    sections = by_section(values)
+    return Scenario(
+        name=words,
+        title="; ".join(titles),
+        busy=Busy(**sections["busy"]),
+        rates=_rates(words, sections["rates"]),
+        log=values.get("replay.log"),
+        shifts=values.get("shift", ()),
+        turnout=tuple(sections["turnout"].items()),
+        driving=tuple(sections["driving"].items()),
+        **{field: values[key] for key, field in _FIELDS.items() if key in values},
+    )
 
 
 def _read_part(word: str) -> tuple[Path, dict[str, Any]]:
@@ -265,35 +286,8 @@ def _read_part(word: str) -> tuple[Path, dict[str, Any]]:
         raise InputError(
             f"expected a scenario, got {shown(word)}{near(word, built_in_names())}; there are {names}, or a file"
         )
-    try:
+    with readable(word):
         return path, parse_toml(read_text(path))
-    except UnreadableError as error:
-        raise InputError(f"{word}: {error}") from error
-
-
-def _scenario(name: str, title: str, given: Mapping[str, tuple[Any, str]], folder: Path) -> Scenario:
-    """A scenario of keys and values, each with where it was said."""
-    values: dict[str, Any] = {}
-    for key, (value, where) in given.items():
-        try:
-            values[key] = value if key == "shift" else typed(value, KEYS[key].of)
-        except TypeError as error:
-            raise InputError(f"{where}: expected {key} to be {error}, got {shown(value)}") from error
-
-    def section(of: str) -> dict[str, Any]:
-        return {key.removeprefix(f"{of}."): value for key, value in values.items() if key.startswith(f"{of}.")}
-
-    return Scenario(
-        name=name,
-        title=title,
-        busy=Busy(**section("busy")),
-        rates=_rates(name, section("rates")),
-        log=folder / values["replay.log"] if "replay.log" in values else None,
-        shifts=_shifts(*given.get("shift", ([], name))),
-        turnout=tuple(section("turnout").items()),
-        driving=tuple(section("driving").items()),
-        **{field: values[key] for key, (field, _) in _FIELDS.items() if key in values},
-    )
 
 
 def _rates(name: str, given: Mapping[str, Any]) -> tuple[float, ...]:
@@ -337,36 +331,34 @@ SHIFT_KEYS: Final[Mapping[str, Condition]] = {
 """Every key of a shift, with its default and what must hold for its value."""
 
 
-def _shift_faults(given: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with a shift, as it is given and with the defaults."""
-    for key in given:
-        if key not in SHIFT_KEYS:
-            yield f"unknown key {plain(key)}; expected {', '.join(SHIFT_KEYS)}"
-    for key, condition in SHIFT_KEYS.items():
-        if fault := condition.fault(key, values[key]):
-            yield fault
-    named = [key for key in ("station", "unit", "every") if values[key] is not None]
-    if len(named) != 1:
-        yield f"expected one of station, unit and every, got {' and '.join(named) or 'none'}"
-    elif named != ["station"] and "trucks" in given:
-        yield f"expected no trucks with {named[0]}, which says itself how many trucks are off"
-    if len({*values["off_hours"]}) == 1:
-        yield f"expected off_hours that differ, got {shown(values['off_hours'])}; [0, 24] is all day"
-
-
 def _shifts(given: Any, where: str) -> tuple[Shift, ...]:
     """The hours at which trucks are out of service, one shift for each day."""
     if not isinstance(given, list) or not all(isinstance(entry, dict) for entry in given):
         raise InputError(f"{where}: expected shifts as [[shift]] sections, got {shown(given)}")
-    found = []
+    found: list[Shift] = []
     for number, entry in enumerate(given, start=1):
-        values = {key: entry.get(key, condition.default) for key, condition in SHIFT_KEYS.items()}
-        for fault in _shift_faults(entry, values):
+        values = entry | {key: condition.default for key, condition in SHIFT_KEYS.items()} | entry
+        for fault in _shift_faults(values, entry):
             raise InputError(f"{where}: shift {number}: {fault}")
         start, stop = map(float, values["off_hours"])
         length = (stop - start) % HOURS_PER_DAY or float(HOURS_PER_DAY)
-        for day in values["days"]:
-            start_hour = HOURS_PER_DAY * DAYS.index(day) + start
-            which = values["trucks"], values["every"] or 1, values["unit"]
-            found.append(Shift(values["station"], start_hour, length, *which))
+        which = values["trucks"], values["every"] or 1, values["unit"]
+        hours = (HOURS_PER_DAY * DAYS.index(day) + start for day in values["days"])
+        found += [Shift(values["station"], hour, length, *which) for hour in hours]
     return tuple(found)
+
+
+def _shift_faults(values: Mapping[str, Any], stated: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with a shift, as it is stated and with the defaults."""
+    for key, value in values.items():
+        if key not in SHIFT_KEYS:
+            yield f"unknown key {plain(key)}; expected {', '.join(SHIFT_KEYS)}"
+        elif fault := SHIFT_KEYS[key].fault(key, value):
+            yield fault
+    named = [key for key in ("station", "unit", "every") if values[key] is not None]
+    if len(named) != 1:
+        yield f"expected one of station, unit and every, got {' and '.join(named) or 'none'}"
+    elif named != ["station"] and "trucks" in stated:
+        yield f"expected no trucks with {named[0]}, which says itself how many trucks are off"
+    if len({*values["off_hours"]}) == 1:
+        yield f"expected off_hours that differ, got {shown(values['off_hours'])}; [0, 24] is all day"

@@ -1,4 +1,4 @@
-"""Runs tasks on the workers of joblib, on this machine or on a Dask cluster, and adds their rows as they come.
+"""Runs tasks on the workers of joblib on this machine, or on a Dask cluster, and adds their rows as they come.
 
 A task that is done is never done again. If a cluster loses a worker, its scheduler gives the task to another one. If
 this machine loses one, the study stops, and goes on when it is started again. On machines of one kind, what a task
@@ -10,11 +10,11 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain
 from typing import Final
 
-from runcard.assess.workers import DASK, WORKER_SECONDS, check_backend, connected, workers_stopped
+from runcard.assess.workers import DASK, done_on_cluster, workers_stopped
 from runcard.errors import RuncardError
 from runcard.plan.words import counted
 from runcard.study.store import StudyFolder
@@ -60,20 +60,15 @@ def _run_shared(
     tasks: Sequence[Task], backend: str, jobs: int, address: str | None
 ) -> Generator[tuple[Task, list[Row] | RuncardError]]:
     """Each task with its rows, in any order."""
+    if backend == DASK:
+        yield from (found for _, found in done_on_cluster(address, _with_task, tasks))
+        return
     from joblib import Parallel, delayed, parallel_config
 
-    check_backend(backend, address, here=LOKY)
-    with ExitStack() as engine:
-        if backend == LOKY:
-            engine.enter_context(parallel_config(backend=LOKY, n_jobs=jobs))
-            engine.enter_context(_quietly())
-        else:
-            engine.enter_context(connected(address))
-            engine.enter_context(parallel_config(backend=DASK, wait_for_workers_timeout=WORKER_SECONDS))
+    with parallel_config(backend=LOKY, n_jobs=jobs), _quietly():
         calls = [delayed(_with_task)(task) for task in tasks]
-        found = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")(calls)
         try:
-            yield from found
+            yield from Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")(calls)
         except Exception as error:
             raise workers_stopped(error) from error
 

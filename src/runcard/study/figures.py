@@ -16,7 +16,7 @@ from runcard.city.conditions import OUTSIDE_ID
 from runcard.errors import InputError, MissingExtraError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.outputs.panels import Drawing, drawing_of
-from runcard.page.picture import INK, LOOK_IN_PAGE, PALETTE, ROAD_COLOUR, svg_element
+from runcard.page.picture import INK, LOOK_IN_PAGE, PALETTE, ROAD_COLOUR, shape_path, svg_element
 from runcard.simulate.result import interval_of
 from runcard.study.tables import HEADS, ExperimentResult, improvement, late_fractions
 from runcard.study.tasks import city_of, solved
@@ -227,19 +227,16 @@ def _draw_cells(
 ) -> None:
     """Draw the cell of each demand point with its team, and the links."""
     from matplotlib.collections import LineCollection
-    from matplotlib.patches import Polygon
+    from matplotlib.patches import PathPatch
 
     areas = ground.areas
-    for corners, middle, team, differs in zip(areas.corners, areas.middles, teams, differing, strict=True):
+    for shape, (x, y), team, differs in zip(areas.shapes, areas.middles, teams, differing, strict=True):
         edge: dict[str, Any] = {"ec": "black", "lw": 2.4} if differs else {"ec": "white", "lw": 0.7}
-        shape = [(corner.real, corner.imag) for corner in corners]
-        axes.add_patch(Polygon(shape, fc=colours[team], zorder=2 if differs else 1, **edge))
+        axes.add_patch(PathPatch(shape_path(shape), fc=colours[team], zorder=2 if differs else 1, **edge))
         axes.text(
-            middle.real, middle.imag, team, ha="center", va="center_baseline", fontsize=7.5,
-            color=_on(colours[team]), zorder=4,
+            x, y, team, ha="center", va="center_baseline", fontsize=7.5, color=_on(colours[team]), zorder=4,
         )  # fmt: skip
-    roads = [((start.real, start.imag), (end.real, end.imag)) for start, end in ground.roads]
-    axes.add_collection(LineCollection(roads, colors=ROAD_COLOUR, linewidths=0.6, alpha=0.5, zorder=3))
+    axes.add_collection(LineCollection([*ground.roads], colors=ROAD_COLOUR, linewidths=0.6, alpha=0.5, zorder=3))
 
 
 def _on(colour: str) -> str:
@@ -250,8 +247,7 @@ def _on(colour: str) -> str:
 
 def _draw_stations(axes: "Axes", ground: Drawing) -> None:
     """Draw a triangle with the number of each station north-east of its node, where no link of a grid is."""
-    for i, place in enumerate(ground.stations):
-        x, y = place.real + 0.28 * ground.areas.spacing, place.imag + 0.28 * ground.areas.spacing
+    for i, (x, y) in enumerate(ground.stations + 0.28 * ground.areas.spacing):
         axes.plot(x, y, "^", ms=15, mfc=INK, mec="white", mew=1.0, zorder=5)
         axes.annotate(
             str(i + 1), (x, y), xytext=(0.0, -2.0), textcoords="offset points", ha="center", va="center_baseline",

@@ -13,7 +13,7 @@ from runcard.study.engine import LOKY, run_tasks
 from runcard.study.experiment import Experiment, experiment_named, experiments
 from runcard.study.findings import FINDINGS
 from runcard.study.report import write_study_report
-from runcard.study.store import StudyFolder, connect
+from runcard.study.store import StudyFolder
 from runcard.study.tables import ExperimentResult
 from runcard.study.tasks import Task, tasks_of
 
@@ -41,7 +41,6 @@ def run_study(
 ) -> tuple[Path, list[ExperimentResult], float]:  # fmt: skip
     """Run experiments: the report, their results, and the seconds; an error before any work if something is missing."""
     check_backend(backend, address, here=LOKY)
-    connect().close()
     if find_spec("matplotlib") is None:
         raise MissingExtraError("runcard study", "matplotlib", "report")
     folder = StudyFolder(output, seed)

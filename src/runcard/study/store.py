@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runcard.errors import InputError, MissingExtraError, RuncardError
-from runcard.output_file import DRAFT_ENDING, fill_whole, write_whole
-from runcard.plan.words import first_line
+from runcard.errors import InputError
+from runcard.output_file import DRAFT_ENDING, write_whole
+from runcard.outputs.parquet import memory_database, write_parquet
 from runcard.study.experiment import Experiment
 from runcard.study.tasks import Row, Task
 
@@ -30,12 +30,8 @@ _SORTED = "SELECT * FROM read_parquet(?) ORDER BY ALL"
 
 
 def connect() -> "duckdb.DuckDBPyConnection":
-    """A database in memory that works on one thread, so that files are written in one order."""
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError("runcard study", "duckdb", "report") from error
-    return duckdb.connect(":memory:", config={"threads": 1})
+    """What reads and writes the files of a study."""
+    return memory_database()
 
 
 @dataclass(frozen=True)
@@ -120,19 +116,6 @@ def _is_whole(path: Path) -> bool:
 
 
 def _write(path: Path, query: str, values: list[Any]) -> Path:
-    """Write the rows of a query to a Parquet file, whole or not at all, and return its path."""
-    import duckdb
-
-    def copy(draft: Path) -> None:
-        quoted = str(draft).replace("'", "''")
-        database.execute(f"COPY ({query}) TO '{quoted}' (FORMAT parquet, USE_TMP_FILE false)", values)
-
-    try:
-        with connect() as database:
-            return fill_whole(path, copy)
-    except duckdb.Error as error:
-        raise RuncardError(f"{path.parent}: the rows could not be written: {first_line(error)}") from error
-    except RuntimeError as error:
-        if "interrupt" in str(error).lower():  # what duckdb makes of Ctrl-C
-            raise KeyboardInterrupt from error
-        raise
+    """The Parquet file that now holds the rows of a query."""
+    with connect() as database:
+        return write_parquet(database, query, path, values)

@@ -87,6 +87,15 @@ def test_every_format_is_read(tmp_path: Path, ending: str) -> None:
     assert_same(read_roads(saved(tmp_path, graph, ending)), graph)
 
 
+@pytest.mark.parametrize("text", ["", "id\n", "long_length,speed\n,km/h\n"])
+def test_a_configuration_that_says_nothing_is_passed_over(tmp_path: Path, text: str) -> None:
+    """Then lengths are kilometres, and speeds km/h."""
+    folder = tables(tmp_path, NODES, LINKS)
+    plain = read_roads(folder).roads
+    (folder / "config.csv").write_text(text)
+    assert read_roads(folder).roads.arcs.minutes.tolist() == plain.arcs.minutes.tolist()
+
+
 def test_tables_with_a_mapping_are_read(tmp_path: Path) -> None:
     """Other names, other units, rows above the header, and a one-way column."""
     graph = street_grid(seed=4)

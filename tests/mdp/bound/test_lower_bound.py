@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.mdp.problems import grid_problem as grid
 from tests.mdp.problems import make_problem, random_problem
+from tests.mdp.reference import level_distribution
 from tests.seeds import each_seed
 
 import runcard
@@ -214,15 +215,8 @@ def test_the_unit_of_costs_does_not_matter(size: float) -> None:
 def test_the_bound_is_at_least_that_of_the_cheapest_teams(seed: int) -> None:
     """What an incident costs that always gets the cheapest team of its size, added up by hand, is proven at once."""
     problem = random_problem(seed)
-    trucks, total = problem.num_trucks, 0.0
-    rates = np.zeros((trucks + 1, trucks + 1))
-    for idle in range(trucks + 1):
-        rates[idle, min(trucks, idle + 1)] += (trucks - idle) * problem.returns_per_day
-        for needed, rate in zip(problem.trucks_needed, problem.incidents_per_day, strict=True):
-            rates[idle, idle - min(needed, idle)] += rate
-    flows = np.vstack([(rates - np.diag(rates.sum(axis=1))).T, np.ones(trucks + 1)])
-    chance = np.linalg.lstsq(flows, np.append(np.zeros(trucks + 1), 1.0), rcond=None)[0]
-    for idle in range(trucks + 1):
+    chance, total = level_distribution(problem), 0.0
+    for idle in range(problem.num_trucks + 1):
         for point, (needed, rate) in enumerate(zip(problem.trucks_needed, problem.incidents_per_day, strict=True)):
             fitting = problem.teams.sizes == min(needed, idle)
             total += chance[idle] * rate * problem.cost[fitting, point].min()

@@ -134,7 +134,9 @@ def printed(book: CardBook) -> list[Page]:
         return str(put(text_object, text))
 
     def drawn_on(part: Paragraph, canvas: Canvas, x: float, y: float, **more: float) -> None:
-        pages[-1].boxes.append((x, y, x + part.width, y + part.height))
+        left, bottom = canvas.absolutePosition(x, y)
+        right = left + max(part.getActualLineWidths0())
+        pages[-1].boxes.append((left, bottom, right, bottom + part.height))
         pages[-1].sizes.add(part.style.fontSize)
         draw_on(part, canvas, x, y, **more)
 
@@ -185,8 +187,15 @@ def test_a_district_of_the_town_is_one_page_in_letters_that_can_be_read(town: Ca
 
 
 def test_words_stay_on_the_page(town: CardBook) -> None:
-    """No word leaves the page, none runs into the next one of its row, and no paragraph into another or the table."""
-    for page in printed(town):
+    """No word leaves the page, none runs into the next one of its row, and no paragraph into another or the table.
+
+    However long the names of units and areas are.
+    """
+    city = random_department(3)
+    units = tuple(replace(unit, unit_id=f"{unit.kind} company {unit.unit_id}") for unit in city.units)
+    nodes = tuple(replace(node, name=f"<b>{node.node_id} at the north end of the bridge") for node in city.nodes)
+    long = make_book(solve(replace(city, units=units, nodes=nodes)), depth=4)
+    for page in (*printed(town), *printed(long)):
         assert max((word.right for word in page.words), default=0.0) <= PAGE[0] - 18.0
         assert min((word.y for word in page.words), default=99.0) >= 10.0
         rows = defaultdict(list)
@@ -242,8 +251,8 @@ def test_a_large_district_goes_on_on_a_further_page(town: CardBook) -> None:
     assert len(pages) > 2
     assert sum(any("(continued)" in text for text in page.texts) for page in pages) == len(pages) - 2
     assert min(min(page.sizes) for page in pages) >= 7.0
-    words = {text for page in pages for text in page.texts}
-    assert {f"{number} " in " ".join(words) for number in range(1, 106)} == {True}
+    first_words = {text.split()[0] for page in pages for text in page.texts if text.strip()}
+    assert {str(number) for number in range(1, 106)} <= first_words
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import pytest
 from runcard.assess.auto import Effort
 from runcard.city import City
 from runcard.mdp.problem import MINUTES
+from runcard.outputs.areas import areas_of
 from runcard.outputs.ground import ground_of
 from runcard.outputs.report.findings import Report, find
 from runcard.outputs.report.layers import KindMap, Layer, layers_of
@@ -17,14 +18,18 @@ from runcard.outputs.report.layers import KindMap, Layer, layers_of
 @pytest.fixture(scope="module")
 def layers(report: Report) -> dict[str, Layer]:
     """The layers of the town, by id."""
-    return {layer["id"]: layer for layer in layers_of(report)}
+    return {layer["id"]: layer for layer in layers_of(report, areas_of(report.city))}
 
 
 def test_each_kind_has_three_layers(layers: dict[str, Layer], plain_report: Report) -> None:
     """Of the chance of a miss, of who is first due, and of where that departs, with titles of their own."""
     assert list(layers) == [f"{name}-{kind}" for kind in ("engine", "ladder") for name in ("miss", "team", "departs")]
     assert len({layer["title"] for layer in layers.values()}) == 6
-    assert [layer["id"] for layer in layers_of(plain_report)] == ["miss-truck", "team-truck", "departs-truck"]
+    assert [layer["id"] for layer in layers_of(plain_report, areas_of(plain_report.city))] == [
+        "miss-truck",
+        "team-truck",
+        "departs-truck",
+    ]
 
 
 def test_every_area_of_a_layer_is_on_the_ground(report: Report, layers: dict[str, Layer]) -> None:
@@ -117,6 +122,6 @@ def test_an_area_without_simulated_incidents_is_left_out(simulated: City) -> Non
     rest = tuple(point for point in simulated.demand if point.node_id != quiet.node_id)
     city = replace(simulated, demand=(quiet, *rest))
     report = find(city, Effort(incidents=500), quick=True)
-    layer = next(one for one in layers_of(report) if one["id"] == "miss-engine")
+    layer = next(one for one in layers_of(report, areas_of(report.city)) if one["id"] == "miss-engine")
     assert quiet.node_id not in layer["areas"]
     assert layer["areas"]

@@ -65,7 +65,7 @@ CITIES = {
 def test_a_report_of_an_odd_city(name: str, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is made, and speaks of no number that is none."""
     if not exact:
-        monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+        monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     city = CITIES[name]()
     report = find(city, Effort(incidents=400), quick=not (exact and city.has_periods))
     page = report_page(report)
@@ -78,7 +78,7 @@ def test_a_report_of_an_odd_city(name: str, exact: bool, monkeypatch: pytest.Mon
 def test_every_class_has_a_row(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a city without standards whose incidents are in time by several rules: all together, and each by itself."""
     if not exact:
-        monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+        monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     city = with_classes(generate_grid(side=3, num_stations=3, load=0.2, seed=1))
     report = find(city, Effort(incidents=4000), quick=True)
     page = report_page(report)

@@ -77,7 +77,8 @@ def test_units_and_changes_are_in_the_page(report: Report, page: str) -> None:
     for one in report.stations:
         assert ", ".join(one.units) in text
         assert f"{1000.0 * one.price:.1f}" in text
-    assert "50% more incidents" in text
+    assert "50 % more incidents" in text
+    assert not re.search(r"\d%", text)  # a percentage has its space, wherever it stands
     assert "every standard 1 minute shorter" in text
 
 
@@ -173,7 +174,7 @@ class TestInBrowser:
         opened.check()
 
     def test_it_is_drawn_in_the_dark_and_on_a_phone(self, file: Path, open_page: OpenPage) -> None:
-        """Without error, and nothing but tables and the map is wider than a narrow screen."""
+        """Without error, and nothing but tables and the map is wider than a narrow screen, captions neither."""
         opened = open_page(file, color_scheme="dark", viewport={"width": 390, "height": 800})
         ground, ink = (
             opened.page.evaluate(f"getComputedStyle(document.body).{name}") for name in ("backgroundColor", "color")
@@ -181,6 +182,8 @@ class TestInBrowser:
         assert ground == "rgb(22, 27, 32)"
         assert ink == "rgb(232, 235, 238)"
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 400
+        ends = "[...document.querySelectorAll('caption')].map((one) => one.getBoundingClientRect().right)"
+        assert 0 < max(opened.page.evaluate(ends)) <= 390
         opened.check()
 
     def test_hostile_names_run_nothing(self, tmp_path: Path, hostile_page: str, open_page: OpenPage) -> None:

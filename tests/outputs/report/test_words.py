@@ -160,10 +160,8 @@ def test_survival_is_told_in_a_sentence(report: Report) -> None:
     first = with_gain(report, Interval(0.1, 0.05, 0.15)).solved.first
 
     def rows(*found: bool) -> list[Row]:
-        return [
-            Row(about="load", words=f"change {n}", closest=first, recommended=better if one else unclear)
-            for n, one in enumerate(found)
-        ]
+        of_rows = [replace(report.solved, outcomes=(first, better if one else unclear)) for one in found]
+        return [Row(about="load", words=f"change {n}", solved=solved) for n, solved in enumerate(of_rows)]
 
     assert "every one" in survival(rows(True, True))
     assert survival(rows(True, False, True)).endswith("with: change 1.")

@@ -12,6 +12,7 @@ from tests.town import plain_town
 from tests.weeks import with_days
 
 from runcard.assess.exact import assess_exactly
+from runcard.assess.work_changes import work_of
 from runcard.city import City, Objective, demo_city, generate_grid, read_city, write_city
 from runcard.city.model import DAYS_PER_YEAR
 from runcard.errors import InputError
@@ -20,7 +21,7 @@ from runcard.outputs.whatif.effect import find_effect
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.outside import city_to_write
 from runcard.outputs.whatif.page import losing_and_gaining
-from runcard.outputs.whatif.result import Effect, work_of
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import headline
 from runcard.policy.solve_options import DEFAULTS
 
@@ -317,7 +318,7 @@ def test_closest_first_can_be_the_policy_itself() -> None:
 
 def test_a_policy_for_units_that_are_mostly_idle_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where somebody asks for it in a department that is not small, and is busy before or after the changes."""
-    monkeypatch.setattr("runcard.assess.policy_choice.SMALL_WORK", 0.0)
+    monkeypatch.setattr("runcard.assess.policy_choice.SOME_SECONDS", 0.0)
     monkeypatch.setattr("runcard.assess.policy_choice.WHOLE_STATES", 0)
     city = generate_grid(side=3, num_stations=4, load=0.1, seed=6)
     quiet, busy = (
@@ -325,7 +326,7 @@ def test_a_policy_for_units_that_are_mostly_idle_is_noted(monkeypatch: pytest.Mo
     )
     assert quiet.notes == ()
     (note,) = busy.notes
-    assert note.startswith("one-step-mean-field is for units that are mostly idle, and these are needed 60% of")
+    assert note.startswith("one-step-mean-field is for units that are mostly idle, and these are needed 60 % of")
 
 
 def test_an_objective_of_minutes_is_said() -> None:

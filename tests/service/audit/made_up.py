@@ -1,5 +1,8 @@
-"""Decisions and outcomes made up for tests, as the service writes them."""
+"""Decisions and outcomes made up for tests, as the service writes them; and a disk that is full."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -36,3 +39,14 @@ def outcome_of(number: int, *minutes: float | None, units: tuple[str, ...] = ("E
         "sent": sent.isoformat(),
         "arrivals": {unit: (sent + timedelta(minutes=after)).isoformat() for unit, after in times.items()},
     }
+
+
+@contextmanager
+def full_disk(room: int) -> Iterator[None]:
+    """No file may grow beyond so many bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

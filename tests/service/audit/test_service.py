@@ -1,30 +1,18 @@
 """The audit log behind the service: what a client sees of it."""
 
 import json
-import resource
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.service.audit.made_up import full_disk
 from tests.service.conftest import Serve
 
 from runcard.city import City, write_city
 from runcard.cli import main
-
-
-@contextmanager
-def full_disk(room: int) -> Iterator[None]:
-    """No file may grow beyond so many bytes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def asked(client: Any) -> dict[str, Any]:

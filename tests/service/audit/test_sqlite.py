@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import resource
 import signal
 import sqlite3
 import stat
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.service.audit.made_up import made_up
+from tests.service.audit.made_up import full_disk, made_up
 from tests.service.audit.test_log import record
 
 from runcard.errors import AuditError, InputError
@@ -153,19 +152,15 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
         stored.extend(f"d{first + place}" for place, one in enumerate(results) if one is None)
         return results
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     assert signal.getsignal(signal.SIGXFSZ) is signal.SIG_IGN  # so that a write fails, and does not kill
     asyncio.run(fill(0, 20))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
-    try:
+    with full_disk(400_000):
         refused: list[BaseException] = []
         for round_ in range(1, 40):
             refused += [one for one in asyncio.run(fill(1000 * round_, 20)) if one is not None]
         assert len(refused) > 200
         assert all(isinstance(one, AuditError) and "could not be written" in str(one) for one in refused)
         assert [one["decision_id"] for one in log.decisions()] == stored  # it can still be read
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert asyncio.run(fill(100_000, 20)) == [None] * 20
     assert [one["decision_id"] for one in log.decisions()] == stored
     log.close()

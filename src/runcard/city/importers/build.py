@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from runcard.city.areas import Areas, drive_minutes, spread_areas, street_graph
 from runcard.city.check import standard_faults
-from runcard.city.conditions import UnreadableError
-from runcard.city.files import read_text
+from runcard.city.csv_text import CsvText, read_text, readable
 from runcard.city.importers.contract import Contraction, contract_chains
 from runcard.city.importers.csv_roads import read_csv_roads, read_gmns
 from runcard.city.importers.mapping import Mapping
@@ -158,10 +157,8 @@ def _standards(path: Path | None, units: Sequence[Unit], options: ImportOptions)
 
 def read_standards(path: Path) -> tuple[Standard, ...]:
     """The standards of a file in the form of incident_type.csv."""
-    try:
-        found = parse_table(TABLES["incident_type"], read_text(path))
-    except UnreadableError as error:
-        raise InputError(f"{path}: {error}") from error
+    with readable(path):
+        found = parse_table(TABLES["standards"], CsvText(read_text(path)))
     faults = [*found.faults, *standard_faults(found.rows, lambda _, index: f"row {found.row_numbers[index or 0]}")]
     if faults or not found.rows:
         texts = [one.text if one.index is None else f"row {found.row_numbers[one.index]}: {one.text}" for one in faults]

@@ -17,7 +17,7 @@ from runcard.city.conditions import shown
 from runcard.city.importers.mapping import Mapping, Section
 from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES, factor, first_word, speed_kph
 from runcard.city.importers.roads import ARC, Arcs, ReadRoads, arcs_of, coordinate_system, whole_roads
-from runcard.city.importers.rows import NO_VALUE, Columns, CsvFile, cleaned, refuse_if_most, to_ids
+from runcard.city.importers.rows import NO_VALUE, Columns, cleaned, open_csv, to_ids, usual_columns
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -50,10 +50,10 @@ def read_csv_roads(folder: Path, mapping: Mapping) -> ReadRoads:
     links.need("file", "from", "to")
     if not {"speed", "minutes", "road_class"} & links.columns.keys():
         raise InputError("mapping file: expected speed, minutes or road_class in [links], got none of them")
-    node_table = CsvFile(folder / nodes.settings["file"], **nodes.reading).columns(nodes.columns, "nodes")
+    node_table = Columns.read(open_csv(folder / nodes.settings["file"], **nodes.reading), nodes.columns, "nodes")
     ids, x, y = _nodes(node_table)
     lonlat = coordinate_system(x, y, nodes.settings.get("crs"), node_table.file)
-    link_table = CsvFile(folder / links.settings["file"], **links.reading).columns(links.columns, "links")
+    link_table = Columns.read(open_csv(folder / links.settings["file"], **links.reading), links.columns, "links")
     arcs = _arcs(link_table, links, {node_id: place for place, node_id in enumerate(ids)})
     roads, minutes_from, computed = whole_roads(ids, x, y, arcs, lonlat=lonlat)
     return ReadRoads(
@@ -74,10 +74,8 @@ def read_gmns(folder: Path, *, crs: str | None = None) -> ReadRoads:
 
 def gmns_mapping(folder: Path, *, crs: str | None = None) -> Mapping:
     """The mapping of a GMNS folder: its columns by the specification, and its units by its configuration."""
-    header = CsvFile(folder / "link.csv").header
-    columns = {key: next((one for one in names if one in header), "") for key, names in _GMNS_LINKS.items()}
-    columns = {key: name for key, name in columns.items() if name or key in ("from", "to")}
-    columns = {key: name or _GMNS_LINKS[key][0] for key, name in columns.items()}
+    stated = usual_columns(open_csv(folder / "link.csv").header, _GMNS_LINKS)
+    columns = {"from": "from_node_id", "to": "to_node_id"} | stated
     length_unit, speed_unit = _gmns_units(folder / "config.csv")
     settings: dict[str, Any] = {"file": "link.csv", "speed_unit": speed_unit, "minutes_unit": "minutes"}
     settings["length_unit"] = "m" if columns.get("length") == "length_m" else length_unit
@@ -92,21 +90,19 @@ def gmns_mapping(folder: Path, *, crs: str | None = None) -> Mapping:
 
 def _gmns_units(path: Path) -> tuple[str, str]:
     """The units of link lengths and of speeds."""
-    if not path.exists():
-        return "km", "km/h"
-    file = CsvFile(path)
-    stated: dict[str, str] = {name: name for name in ("long_length", "speed") if name in file.header}
-    table = file.columns(stated or {"": file.header[0]})
-    found = {key: cells[0].strip() for key, cells in table.cells.items()}
-    return found.get("long_length") or "km", found.get("speed") or "km/h"
+    units: dict[str, str] = {}
+    if path.exists():
+        text = open_csv(path)
+        stated: dict[str, str] = {name: name for name in ("long_length", "speed") if name in text.header}
+        if stated:
+            units = {name: cells[0].strip() for name, cells in Columns.read(text, stated).cells.items()}
+    return units.get("long_length") or "km", units.get("speed") or "km/h"
 
 
 def _nodes(table: Columns) -> tuple[list[str], Floats, Floats]:
     """The ids and coordinates of the nodes that can be used."""
     ids = to_ids(table.cells["id"])
-    x, y = (table.numbers(key)[0] for key in ("x", "y"))
-    for values, key in ((x, "x"), (y, "y")):
-        table.reject(~np.isfinite(values), f"expected {key} to be a number", key)
+    x, y = (table.numbers(key, needed=True) for key in ("x", "y"))
     first: dict[str, int] = {}
     for row in table.kept:
         node_id, number = ids[row], table.row_numbers[row]
@@ -117,7 +113,7 @@ def _nodes(table: Columns) -> tuple[list[str], Floats, Floats]:
                 also = f"also in row {table.row_numbers[before]}, at another place"
                 raise InputError(f"{table.file} row {number}: expected ids to be unique, got {shown(node_id)}, {also}")
             table.leave_out(row, f"id {shown(node_id)} again, at the same place")
-    refuse_if_most(table.rejected, len(table), "nodes")
+    table.refuse_if_most("nodes")
     return [ids[row] for row in table.kept], x[table.good], y[table.good]
 
 
@@ -129,16 +125,14 @@ def _arcs(table: Columns, section: Section, node_of: MappingType[str, int]) -> A
         arcs[field] = [node_of.get(node_id, -1) for node_id in to_ids(cells[key])]
         table.reject(arcs[field] < 0, f"expected {key} to be a known node", key)
     for field, key, units, unit in (("length_m", "length", METRES, "m"), ("minutes", "minutes", MINUTES, "minutes")):
-        values, wrong = table.numbers(key) if key in cells else (np.full(size, np.nan), np.zeros(size, np.bool_))
-        table.reject(wrong, f"expected {key} to be a number", key)
-        table.reject(values < 0.0, f"expected {key} >= 0", key)
-        arcs[field] = values * factor(units, settings.get(f"{key}_unit", unit), f"[links] {key}_unit")
+        metric = factor(units, settings.get(f"{key}_unit", unit), f"[links] {key}_unit")
+        arcs[field] = metric * table.numbers(key, least=0.0)
     arcs.kph = _speeds(cells["speed"], settings) if "speed" in cells else np.nan
     too_fast = f"expected speed > 0 and at most {MOST_KPH:g} km/h"
     table.reject((arcs.kph <= 0.0) | (arcs.kph > MOST_KPH), too_fast, "speed")
     one_way = _one_way(cells, settings, size)
     table.reject(one_way < 0, "expected one_way to be 1 or 0, true or false, yes or no", "one_way")
-    refuse_if_most(table.rejected, size, "links")
+    table.refuse_if_most("links")
     arcs.both_ways = one_way == 0
     arcs.link_id = _link_ids(table) if "id" in cells else [str(number) for number in table.row_numbers]
     classes = cells.get("road_class", ("",) * size)

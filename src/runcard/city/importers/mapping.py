@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.city.conditions import Condition, UnreadableError, near, plain, shown
-from runcard.city.files import read_text
+from runcard.city.conditions import Condition, near, plain, shown
+from runcard.city.csv_text import read_text, readable
 from runcard.city.importers.measures import KILOMETRES_PER_HOUR, METRES, MINUTES
 from runcard.errors import InputError
 
@@ -33,7 +33,9 @@ _READING: Final = {
         f"a whole number from 0 to {MOST_SKIPPED:,}", lambda value: type(value) is int and 0 <= value <= MOST_SKIPPED
     ),
     "encoding": _TEXT,
-    "separator": Condition("one character", lambda value: isinstance(value, str) and len(value) == 1),
+    "separator": Condition(
+        "one character", lambda value: isinstance(value, str) and len(value) == 1 and value not in '"\r\n'
+    ),
 }
 SECTIONS: Final[MappingType[str, MappingType[str, Condition]]] = {
     "nodes": dict.fromkeys(("id", "x", "y"), _COLUMN) | {"file": _TEXT, "crs": _CRS} | _READING,
@@ -85,9 +87,8 @@ class Mapping:
 def read_import_mapping(path: Path) -> Mapping:
     """The mapping of a file; an InputError says what is wrong with it."""
     try:
-        document = tomllib.loads(read_text(path))
-    except UnreadableError as error:
-        raise InputError(f"{path}: {error}") from error
+        with readable(path):
+            document = tomllib.loads(read_text(path))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path}: expected a mapping file in TOML: {error}") from error
     return mapping_of(document, where=str(path))

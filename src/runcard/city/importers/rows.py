@@ -5,21 +5,18 @@ rejection: the row is left out, counted, and listed with its file, its number an
 spreadsheet does, so that rows above it count too.
 """
 
-import csv
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from math import inf
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runcard.city.conditions import UnreadableError, is_text, near, plain, shown
-from runcard.city.files import read_text
+from runcard.city.csv_text import UTF_8, CsvText, read_text, readable
 from runcard.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -52,6 +49,25 @@ class Columns:
         self.good = np.ones(len(self), np.bool_)
         """[row] Whether it can be used, as far as is known."""
 
+    @classmethod
+    def read(cls, text: CsvText, wanted: Mapping[str, str], section: str = "") -> "Columns":
+        """The columns of a text by what they are `wanted` for; `section` of the mapping file names them."""
+        places = _places(text, wanted, f" of [{section}]" if section else "")
+        last = max(places)
+        numbers: list[int] = []
+        rows: list[list[str]] = []
+        with readable(text.name):
+            for number, cells in text.rows:
+                if len(cells) <= last:
+                    cells += [""] * (last + 1 - len(cells))
+                row = [cells[place] for place in places]
+                if any(row):
+                    numbers.append(number)
+                    rows.append(row)
+        if not rows:
+            raise InputError(f"{text.name}: expected at least one row below the header, got none")
+        return cls(text.name, numbers, dict(zip(wanted, zip(*rows, strict=True), strict=True)))
+
     def __len__(self) -> int:
         return len(self.row_numbers)
 
@@ -60,9 +76,17 @@ class Columns:
         """The rows that can be used."""
         return list(np.flatnonzero(self.good).tolist())
 
-    def numbers(self, key: str) -> tuple[Floats, Flags]:
-        """The numbers of a column, NaN where there are none, and which cells hold something that is no number."""
-        return to_numbers(self.cells[key])
+    def numbers(self, key: str, *, least: float = -inf, needed: bool = False) -> Floats:
+        """The numbers of a column, NaN where there are none; rows with anything else in it, or with less, are left out.
+
+        Where they are `needed`, so are rows without a number.
+        """
+        if key not in self.cells:
+            return np.full(len(self), np.nan)
+        values, wrong = to_numbers(self.cells[key])
+        self.reject(wrong | np.isnan(values) & needed, f"expected {key} to be a number", key)
+        self.reject(values < least, f"expected {key} >= {least:g}", key)
+        return values
 
     def reject(self, wrong: Flags, words: str, key: str) -> None:
         """Leave out the rows that are wrong in a column."""
@@ -73,6 +97,10 @@ class Columns:
         """Leave out a row."""
         self.good[row] = False
         self.rejected.append(RejectedRow(self.file, self.row_numbers[row], reason))
+
+    def refuse_if_most(self, what: str) -> None:
+        """Raise an InputError if most rows were left out (see `refuse_if_most`)."""
+        refuse_if_most(self.rejected, len(self), what)
 
 
 def to_numbers(cells: Sequence[str]) -> tuple[Floats, Flags]:
@@ -108,60 +136,41 @@ def cleaned(texts: Sequence[str]) -> tuple[list[str], int]:
     return result, len(faulty)
 
 
-class CsvFile:
-    """A CSV file: its header, and its columns, which can be read once."""
+def usual_columns(header: Sequence[str], usual: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The columns of a header by what they are for, where they have one of the usual names, in small letters."""
+    small = {name.lower(): name for name in reversed(header)}
+    named = {key: next((small[name] for name in names if name in small), "") for key, names in usual.items()}
+    return {key: name for key, name in named.items() if name}
 
-    def __init__(self, path: Path, *, skip_rows: int = 0, encoding: str | None = None, separator: str = ",") -> None:
-        self.name, self._separator, self._above = path.name, separator, skip_rows + 1
-        lines = io.StringIO(_text_of(path, encoding), newline="")
-        self._reader = csv.reader(lines, delimiter=separator, strict=True)
-        with self._valid():
-            self.header = [name.strip() for name in next(islice(self._reader, skip_rows, None), [])]
 
-    @contextmanager
-    def _valid(self) -> Iterator[None]:
-        try:
-            yield
-        except csv.Error as error:
-            raise InputError(f"{self.name}: line {self._reader.line_num} is not valid CSV: {error}") from error
+def open_csv(path: Path, *, encoding: str = UTF_8, **reading: Any) -> CsvText:
+    """A CSV file of which only the header is read yet."""
+    try:
+        text = read_text(path, encoding)
+    except UnreadableError as error:
+        more = " (name its encoding in the mapping file)" if "not UTF-8" in str(error) else ""
+        raise InputError(f"{path}: {error}{more}") from error
+    with readable(path.name):
+        return CsvText(text, name=path.name, **reading)
 
-    def columns(self, wanted: Mapping[str, str], section: str = "") -> Columns:
-        """The columns by what they are `wanted` for; `section` of the mapping file names them."""
-        places = self._places(wanted, section)
-        last = max(places)
-        numbers: list[int] = []
-        rows: list[list[str]] = []
-        with self._valid():
-            for number, cells in enumerate(self._reader, start=self._above + 1):
-                if len(cells) <= last:
-                    cells += [""] * (last + 1 - len(cells))
-                row = [cells[place] for place in places]
-                if any(row):
-                    numbers.append(number)
-                    rows.append(row)
-        if not rows:
-            raise InputError(f"{self.name}: expected at least one row below the header, got none")
-        return Columns(self.name, numbers, dict(zip(wanted, zip(*rows, strict=True), strict=True)))
 
-    def _places(self, wanted: Mapping[str, str], section: str) -> list[int]:
-        """The position of each wanted column."""
-        header, where = self.header, f" of [{section}]" if section else ""
-        if not any(header):
-            raise InputError(f"{self.name}: expected a header row, got an empty one")
-        if len(header) == 1 and (found := re.search(r"[;\t|,]", header[0])):
-            raise InputError(
-                f"{self.name}: expected {shown(self._separator)} between the columns, got {found[0]!r} "
-                "(separator in the mapping file)"
-            )
-        for key, name in wanted.items():
-            if name not in header:
-                listed = ", ".join(plain(column) for column in header[:MAX_LISTED] if column)
-                more = ", ..." if len(header) > MAX_LISTED else ""
-                missing = f"missing column {plain(name)}, the {key}{where}{near(name, header)}"
-                raise InputError(f"{self.name}: {missing}; its columns: {listed}{more}")
-            if header.count(name) > 1:
-                raise InputError(f"{self.name}: expected column {plain(name)} once, got it {header.count(name)} times")
-        return [header.index(name) for name in wanted.values()]
+def _places(text: CsvText, wanted: Mapping[str, str], where: str) -> list[int]:
+    """The position of each wanted column."""
+    header = text.header
+    if not header:
+        raise InputError(f"{text.name}: expected a header row, got an empty one")
+    if other := text.other_separator:
+        words = f"expected {shown(text.separator)} between the columns, got {other!r}"
+        raise InputError(f"{text.name}: {words} (separator in the mapping file)")
+    for key, name in wanted.items():
+        if name not in header:
+            listed = ", ".join(plain(column) for column in header[:MAX_LISTED] if column)
+            more = ", ..." if len(header) > MAX_LISTED else ""
+            missing = f"missing column {plain(name)}, the {key}{where}{near(name, header)}"
+            raise InputError(f"{text.name}: {missing}; its columns: {listed}{more}")
+        if repeated := text.repeated(name):
+            raise InputError(f"{text.name}: {repeated}")
+    return [header.index(name) for name in wanted.values()]
 
 
 def refuse_if_most(rejected: Sequence[RejectedRow], num_rows: int, what: str) -> None:
@@ -172,24 +181,3 @@ def refuse_if_most(rejected: Sequence[RejectedRow], num_rows: int, what: str) ->
         raise InputError(
             f"{first.file}: {len(rejected):,} of {num_rows:,} {what} cannot be used, {where}{first.reason}"
         )
-
-
-def _text_of(path: Path, encoding: str | None) -> str:
-    if encoding is None:
-        try:
-            return read_text(path)
-        except UnreadableError as error:
-            more = " (name its encoding in the mapping file)" if "UTF-8" in str(error) else ""
-            raise InputError(f"{path}: {error}{more}") from error
-    if path.exists() and not path.is_file():  # a pipe would never end
-        raise InputError(f"{path}: expected a file, got {'a folder' if path.is_dir() else 'a device or a pipe'}")
-    try:
-        return path.read_text(encoding=encoding)
-    except OSError as error:
-        raise InputError(f"{path}: the file cannot be read: {error.strerror}") from error
-    except (LookupError, TypeError) as error:
-        raise InputError(f"{path}: expected a known encoding, got {shown(encoding)}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: the text is not {encoding}: {error.reason} at byte {error.start:,}") from error
-    except ValueError as error:  # a name with a character that no name has
-        raise InputError(f"{path}: the file cannot be read: {error}") from error

@@ -6,7 +6,6 @@ Columns may be left out of the mapping if they have one of the usual names.
 """
 
 from collections.abc import Mapping as MappingType
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from runcard.city.conditions import RESERVED_IDS, not_among, shown
 from runcard.city.importers.mapping import SECTIONS, Section
 from runcard.city.importers.roads import Roads
-from runcard.city.importers.rows import Columns, CsvFile, RejectedRow, cleaned, refuse_if_most, to_ids
+from runcard.city.importers.rows import Columns, RejectedRow, cleaned, open_csv, to_ids, to_numbers, usual_columns
 from runcard.city.model import Unit
 from runcard.city.places import LOST_METRES, exchanged_places, is_lonlat, nearest_nodes
 from runcard.errors import InputError
@@ -31,6 +30,7 @@ _PLACE: Final = {
     "y": ("y", "y_coord", "latitude", "lat"),
     "node": ("node_id", "node"),
 }
+_WHERE: Final = {*_PLACE, "station"}
 USUAL_NAMES: Final[MappingType[str, MappingType[str, tuple[str, ...]]]] = {
     "stations": {
         "id": ("station_id", "id", "station", "station_number", "name"),
@@ -78,7 +78,7 @@ def read_stations(path: Path, section: Section | None, roads: Roads, all_roads: 
             also = f"also in row {table.row_numbers[before]}"
             table.leave_out(row, f"expected stations to be unique, got {shown(ids[row])}, {also}")
     trucks = _trucks(table)
-    refuse_if_most(table.rejected, len(table), "stations")
+    table.refuse_if_most("stations")
     _refuse_exchanged(table, x, y, roads)
     nodes, metres = nearest_nodes((roads.x, roads.y), x, y, lonlat=roads.lonlat)
     for row in np.flatnonzero(table.good & (metres > LOST_METRES)).tolist():
@@ -131,47 +131,31 @@ def read_roster(
         else:
             kind = kind.replace(",", " ").replace("/", "-").replace("\\", "-")[:60].strip()
             units[unit_id] = Unit(unit_id, home, kind)
-    refuse_if_most(table.rejected, len(table), "units")
+    table.refuse_if_most("units")
     return tuple(units.values()), tuple(table.rejected)
 
 
 def _table(path: Path, section: Section) -> Columns:
     """The columns of a section, with usual names for those that it does not name."""
-    file = CsvFile(path, **section.reading)
-    header = file.header
-    columns = dict(section.columns)
-    small = {name.lower(): name for name in reversed(header)}
-    placed = bool({"node", "station", "x", "y"} & columns.keys())
-    for key, names in USUAL_NAMES[section.name].items():
-        found = next((small[name] for name in names if name in small), None)
-        if key not in columns and found and not (placed and key in ("x", "y", "node", "station")):
-            columns[key] = found
-    if "station" in columns:
-        columns = {key: name for key, name in columns.items() if key not in _PLACE}
-    elif "node" in columns and not {"x", "y"} <= columns.keys():
-        columns = {key: name for key, name in columns.items() if key not in ("x", "y")}
-    elif {"x", "y"} <= columns.keys():
-        columns.pop("node", None)
-    _refuse_lacking(path, section.name, columns, header)
-    order = {key: columns[key] for key in SECTIONS[section.name] if key in columns}
-    if order.get("name") == order["id"]:
-        del order["name"]
-    return file.columns(order, section.name)
-
-
-def _refuse_lacking(path: Path, name: str, columns: MappingType[str, str], header: Sequence[str]) -> None:
-    """Raise an InputError if a column is not known that must be."""
-    lacking = [key for key in ("id", *(["kind"] if name == "units" else [])) if key not in columns]
-    if "node" not in columns and "station" not in columns:
-        lacking += [key for key in ("x", "y") if key not in columns]
+    text, stated = open_csv(path, **section.reading), section.columns
+    usual = usual_columns(text.header, USUAL_NAMES[section.name])
+    if _WHERE & stated.keys():
+        usual = {key: name for key, name in usual.items() if key not in _WHERE}
+    columns = {**usual, **stated}
+    where = next((keys for keys in (("station",), ("x", "y"), ("node",)) if columns.keys() >= {*keys}), ())
+    lacking = [key for key in ("id", "kind") if key in SECTIONS[section.name] and key not in columns]
+    lacking += [key for key in ("x", "y") if not where and key not in columns]
     if lacking:
-        listed = ", ".join(shown(one) for one in header if one)
-        words = "columns for " + ", ".join(lacking)
-        if "x" in lacking or "y" in lacking:
-            words += " (or a node)"
+        listed = ", ".join(shown(name) for name in text.header if name)
+        words = f"columns for {', '.join(lacking)}{'' if where else ' (or a node)'}"
         raise InputError(
-            f"{path.name}: expected {words}; name them in [{name}] of a mapping file; its columns: {listed}"
+            f"{path.name}: expected {words}; name them in [{section.name}] of a mapping file; its columns: {listed}"
         )
+    wanted = columns.keys() - _WHERE.difference(where)
+    columns = {key: columns[key] for key in SECTIONS[section.name] if key in wanted}
+    if columns.get("name") == columns["id"]:
+        del columns["name"]
+    return Columns.read(text, columns, section.name)
 
 
 def _ids(table: Columns) -> tuple[list[str], int]:
@@ -194,7 +178,7 @@ def _places(table: Columns, all_roads: Roads) -> tuple[Floats, Floats]:
         where = np.array([number.get(node_id, -1) for node_id in to_ids(table.cells["node"])], np.int64)
         table.reject(where < 0, "expected a known node", "node")
         return all_roads.x[where], all_roads.y[where]
-    x, y = (table.numbers(key)[0] for key in ("x", "y"))
+    x, y = (to_numbers(table.cells[key])[0] for key in ("x", "y"))
     for key, values in (("x", x), ("y", y)):
         for row in np.flatnonzero(table.good & ~np.isfinite(values)).tolist():
             found = f"expected {key} to be a number, got {shown(table.cells[key][row])}"
@@ -206,7 +190,7 @@ def _trucks(table: Columns) -> Positions:
     """[station] its trucks, 1 where the file does not say."""
     if "trucks" not in table.cells:
         return np.ones(len(table), np.int64)
-    values, wrong = table.numbers("trucks")
+    values, wrong = to_numbers(table.cells["trucks"])
     values = np.where(np.isnan(values), 1.0, values)
     wrong |= (values != np.round(values)) | (values < 1) | (values > MAX_TRUCKS)
     table.reject(wrong, f"expected trucks to be a whole number from 1 to {MAX_TRUCKS}", "trucks")

@@ -8,10 +8,9 @@ its order one after another until k of them were idle. With P_b = Π_{c<b} p(n_c
 
 Every order ends with as many trucks from outside as an incident can need; they are numbered behind the others, and
 their busy chance is 0. So the expected cost is Σ_b w_b Σ_a c_ab R_a, with w_b = (1 - p(n_b)) P_b, a running over sets
-of k-1 positions, R_a the product of their ratios and c_ab the cost of the team. The costs do not depend on the busy
-chances and are laid out once, for blocks of `BLOCK` positions b: for each set a below the last b of the block, in
-colexicographic order ({0}, {1}, {2}, ... and {0,1}, {0,2}, {1,2}, {0,3}, ...), one cost for each b, or 0 where a is not
-below b. So R is one list, whatever b, and a block is a short loop over vectors of costs that lie side by side.
+of k-1 positions below b, R_a the product of their ratios and c_ab the cost of the team. The costs do not depend on the
+busy chances and are laid out once, for each b in colexicographic order of the sets ({0}, {1}, {2}, ... and {0,1},
+{0,2}, {1,2}, {0,3}, ...). In that order the sets below b come first whatever lies above, so R is one list for every b.
 
 A chance of less than `LEAST_BUSY` counts as that, so that no ratio overflows. The walk of a demand point stops when the
 chance that it goes on is at most `walks.stop`; what is left out is at most that part of a rate or a cost.
@@ -22,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from runcard.mdp.arrays import Floats, Ints
-from runcard.mdp.kernels.bare import bare_kernel
-from runcard.mdp.kernels.block_sum import BLOCK, SETS, block_sum
+from runcard.mdp.kernels.bare import bare_kernel, summing_kernel
 from runcard.mdp.kernels.team_codes import first_set, next_set
 
 LEAST_BUSY = 1e-100  # three of them are still a normal number, and so is the product of three of their ratios
@@ -48,27 +46,25 @@ def num_below(size: int, top: int) -> int:
 
 
 @bare_kernel
-def num_sets(k: int, first: int) -> int:
-    """The sets of k-1 positions below the last of the block that starts at `first`, filled up to whole `SETS`."""
-    count = num_below(k - 1, first + BLOCK - 1)
-    return count + -count % SETS
-
-
-@bare_kernel
 def lay_out_costs(first: int, last: int, walks: Any, positions: Ints) -> None:
-    """Fill `walks.near_cost`, all 0 before, for the demand points first..last-1; `positions` is scratch."""
-    near, num_positions = walks.near_cost, walks.truck.shape[1]
+    """Fill `walks.near_cost` for the demand points first..last-1; `positions` is scratch."""
     for j in range(first, last):
-        start, k = walks.first_cost[j], walks.needed[j]
-        for lowest in range(0, walks.depth, BLOCK):
-            for d in range(lowest, min(lowest + BLOCK, num_positions)):
-                place = start + d - lowest
-                there = first_set(positions, k - 1, d)
-                while there:
-                    near[place] = cost_of_set(walks, j, positions, k - 1, d)
-                    place += BLOCK
-                    there = next_set(positions, k - 1, d)
-            start += BLOCK * num_sets(k, lowest)
+        place, k = walks.first_cost[j], walks.needed[j]
+        for d in range(walks.depth):
+            there = first_set(positions, k - 1, d)
+            while there:
+                walks.near_cost[place] = cost_of_set(walks, j, positions, k - 1, d)
+                place += 1
+                there = next_set(positions, k - 1, d)
+
+
+@summing_kernel
+def _sum_of_products(costs: Floats, start: int, products: Floats, count: int) -> float:
+    """Σ costs × products."""
+    total = 0.0
+    for n in range(count):
+        total += costs[start + n] * products[n]
+    return total
 
 
 @bare_kernel
@@ -94,7 +90,6 @@ def _multiply_sets(k: int, near: int, ratio: Floats, products: Floats) -> int:
     """
     row = 0
     products[0, 0] = 1.0
-    products[0, 1:SETS] = 0.0
     for size in range(1, k):
         end, count = 0, 1  # the sets of size - 1 below c: none for c < size - 1
         for c in range(size - 1, near):
@@ -134,15 +129,13 @@ def _follow_point(j: int, walks: Any, busy: Floats, scratch: Any, rate: float, a
         few[0] *= p
         all_busy *= max(p, LEAST_BUSY)
         num += 1
-    near = (min(num, walks.depth) + BLOCK - 1) // BLOCK * BLOCK
-    for b in range(num, near):
-        weight[b], ratio[b] = 0.0, 0.0
+    near = min(num, walks.depth)
     row = _multiply_sets(k, near, ratio, products)
     cost, start = 0.0, walks.first_cost[j]
-    for first in range(0, near, BLOCK):
-        count = num_sets(k, first)
-        cost += block_sum(near_cost, start, products[row], count, weight, first)
-        start += BLOCK * count
+    for b in range(near):
+        count = num_below(k - 1, b)
+        cost += weight[b] * _sum_of_products(near_cost, start, products[row], count)
+        start += count
     for b in range(walks.depth, num):
         cost += weight[b] * _far_sum(walks, j, k, b, ratio, scratch.positions)
     return cost

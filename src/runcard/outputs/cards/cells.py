@@ -4,6 +4,8 @@ A cell that begins with = + - @ (also in their wide forms), or has one of these 
 split cells at, gets an apostrophe before it; reading takes it away again. Numbers are written as numbers.
 """
 
+import csv
+import io
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -11,6 +13,8 @@ from typing import Final
 
 from runcard.errors import InputError
 
+ENCODING: Final = "utf-8-sig"
+"""Of CSV files for spreadsheets: Excel takes a file without a byte order mark for another encoding and spoils names."""
 BETWEEN_UNITS: Final = " + "
 """Of a line."""
 BETWEEN_HOUSES: Final = " > "
@@ -26,6 +30,13 @@ _MADE_SAFE: Final = re.compile(f"{_START}'('*{_DANGER})")
 def safe_text(text: str) -> str:
     """The text as a cell that is no formula, in whatever way a spreadsheet splits the file."""
     return _UNSAFE.sub(r"\1'\2", text)
+
+
+def csv_text(rows: Iterable[Iterable[str | float | None]]) -> str:
+    """Rows as CSV for spreadsheets: they end with CRLF, and no text is a formula."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([safe_text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return text.getvalue()
 
 
 def plain_text(cell: str) -> str:

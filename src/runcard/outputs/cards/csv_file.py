@@ -1,6 +1,5 @@
 """Run cards as a CSV file: a row for each line, for dispatch systems and spreadsheets, and read back from there.
 
-The file is UTF-8 with a byte order mark, because Excel takes a file without one for another encoding and spoils names.
 Rows end with CRLF and text is quoted where it must be, as RFC 4180 wants it. No cell is a formula (see `cells.py`).
 
 Whoever opens the file in a spreadsheet and saves it may change it: the delimiter becomes a semicolon, rows are sorted,
@@ -26,17 +25,17 @@ from runcard.output_file import write_whole
 from runcard.outputs.cards.book import Card, CardBook, Line
 from runcard.outputs.cards.cells import (
     BETWEEN_BUSY,
+    ENCODING,
     checked_ids,
+    csv_text,
     houses_cell,
     houses_of,
     plain_text,
-    safe_text,
     units_cell,
     units_of,
 )
 
 CARDS_ENDING: Final = ".csv"
-ENCODING: Final = "utf-8-sig"
 MOST_BYTES: Final = 64 * 2**20
 NEEDED: Final = ("area", "kind", "line", "units", "lines", "kinds", "fallback_order")
 """Columns without which nothing can be decided."""
@@ -104,13 +103,9 @@ def _row(card: Card, number: int, line: Line) -> dict[str, Cell]:
 
 def write_cards_csv(book: CardBook, path: Path) -> Path:
     """The CSV file that now holds the cards."""
-    columns, content = columns_of(book), io.StringIO(newline="")
-    writer = csv.writer(content)
-    writer.writerow(columns)
-    for row in book_rows(book):
-        cells = (row.get(name) for name in columns)
-        writer.writerow([safe_text(cell) if isinstance(cell, str) else cell for cell in cells])
-    return write_whole(path, content.getvalue().encode(ENCODING))
+    columns = columns_of(book)
+    rows = ([row.get(name) for name in columns] for row in book_rows(book))
+    return write_whole(path, csv_text([columns, *rows]).encode(ENCODING))
 
 
 class CardKey(NamedTuple):

@@ -1,28 +1,31 @@
 """The table of a district in print, in the largest letters with which all its rows stand on one page.
 
-With the cells of column c broken into at most n_c lines, the column is as wide as its widest cell needs, w_c(n_c) in
-sizes of the letters, and row r has max_c l_cr(n_c) lines. On a page of width W and height H the letters are at most
+Where a column has to be narrower than its widest cell, wider cells become paragraphs. They break at their blanks, but
+not at the wide ones that hold a team together. With columns of widths w_c and cells that take x_rc on one line, the
+rows have about
 
-    size(n) = min(W / Σ_c w_c(n_c), H / Σ_r (max_c l_cr(n_c) + some air)).
+    Σ_r max_c ⌈x_rc / w_c⌉
 
-From n = 1 the column is broken further that leaves the largest letters, until nothing can be broken; the best n on the
-way is taken, with less breaking before more. Where its letters are too small to be read, the table goes on on a further
-page. A text breaks at its blanks only, not at the wide ones that hold a team together.
+lines, and step by step that column becomes narrower that adds the fewest to them. Where letters would be too small to
+be read, the table goes on on a further page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from xml.sax.saxutils import escape
 
 import numpy as np
-from numpy.typing import NDArray
+from reportlab.lib.colors import HexColor
+from reportlab.lib.styles import ParagraphStyle
 from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily, stringWidth
 from reportlab.pdfbase.ttfonts import TTFont
-from reportlab.platypus import Flowable, Table
+from reportlab.platypus import LongTable, Paragraph
 
-from runcard.outputs.cards.print_rows import PrintCell, PrintRow
+from runcard.mdp.arrays import Floats
+from runcard.outputs.cards.print_rows import HOLD, PrintCell, PrintRow
 from runcard.page.picture import INK
 
 POINTS: Final = 72.0
@@ -30,22 +33,19 @@ PAGE: Final = (11.69 * POINTS, 8.27 * POINTS)
 """A4 across; it and all that stands on it is in points."""
 MARGIN: Final = 0.4 * POINTS
 INSIDE: Final = PAGE[0] - 2 * MARGIN
-LARGEST, SMALLEST = 10.0, 7.0
-"""Letters of a table; smaller ones only where one word is too wide for the page."""
+SIZES: Final = tuple(7.0 + 0.1 * step for step in range(31))
+"""Letters of a table; smaller ones only where the words of a row are too wide for the page."""
 CONTINUED: Final = 8.0
 """Letters of a table that takes several pages, at most."""
-MOST_LINES: Final = 4
-"""Into which a cell is broken."""
-WORTH: Final = 0.95
-"""Letters that are smaller by so much are taken for one column less that is broken."""
 BETWEEN, MOST_BETWEEN = 0.75, 2.5
 """Blank between columns, in sizes of the letters: the least, and the most where there is room."""
-LINE, ROW = 1.06, 0.12
-"""From one line of a row to the next, and what a row takes beside its lines, in sizes of the letters."""
-BAND_COLOUR, RULE_COLOUR = "#EDEDED", "#8A8A8A"
-
-Column = tuple[Sequence[tuple[str, ...]], float, NDArray[np.int64]]
-"""The lines of each cell, the width that they need, and how many they are."""
+LINE, HEADING, ROW, MOST_ROW = 1.06, 0.36, 0.12, 0.62
+"""From one line of a row to the next, what is below the heading, and the air of each row, in sizes of the letters."""
+RAISED: Final = 0.12
+"""By how much letters stand higher than the library puts them, in sizes of the letters: in the middle of a row."""
+STEP: Final = 0.5
+"""By how much a column becomes narrower at once, in sizes of the letters."""
+INK_COLOUR, BAND_COLOUR, RULE_COLOUR = map(HexColor, (INK, "#EDEDED", "#8A8A8A"))
 
 
 @cache
@@ -71,29 +71,20 @@ def fitting(text: str, width: float, largest: float) -> float:
     return min(largest, width / max(1e-9, width_of(text, bold=True)))
 
 
-class CellText(Flowable):  # type: ignore[misc, unused-ignore]
-    """The lines of a cell, in letters of one size."""
+class TableLayout(NamedTuple):
+    """How the table of a district can be laid out."""
 
-    def __init__(self, lines: Sequence[str], bold: str, size: float) -> None:
-        super().__init__()
-        self.lines, self.bold, self.size = lines, bold, size
+    size: float
+    """Of the letters."""
+    widths: Floats
+    """[column] In sizes of the letters, without the blank between columns."""
+    num_lines: float
+    """About how many lines the rows have."""
 
-    def wrap(self, *_: float) -> tuple[float, float]:
-        """Its width, which is that of its column, and its height."""
-        return 0.0, LINE * self.size * len(self.lines)
-
-    def draw(self) -> None:
-        """Draw it."""
-        self.canv.setFillColor(INK)
-        for number, line in enumerate(self.lines):
-            x, y = 0.0, self.size * (LINE * (len(self.lines) - number) - 0.88)
-            first, blank, other = (line, "", "") if self.bold != "first" or number else line.partition(" ")
-            bold = self.bold == "all" or (self.bold == "first" and number == 0)
-            for text, is_bold in ((first + blank, bold), (other, False)):
-                if text:
-                    self.canv.setFont(font_name(bold=is_bold), self.size)
-                    self.canv.drawString(x, y, text.replace("\u00a0", " "))
-                    x += self.size * width_of(text, bold=is_bold)
+    @property
+    def worth(self) -> float:
+        """How readable it is: twice as many lines are worth letters that are √2 times as large."""
+        return self.size**2 / self.num_lines
 
 
 def tables_of(headings: Sequence[str], rows: Sequence[PrintRow], heights: tuple[float, float]) -> list[Any]:
@@ -103,107 +94,86 @@ def tables_of(headings: Sequence[str], rows: Sequence[PrintRow], heights: tuple[
         [PrintCell(heading, "all") for heading in headings],
         *([area, *row.cells] for area, row in zip(areas, rows, strict=True)),
     ]
-    ways = [[_broken(column, most) for most in range(1, MOST_LINES + 1)] for column in zip(*cells, strict=True)]
-    layouts = _layouts(ways, heights[0])
-    sizes = [_size(layout, heights[0]) for layout in layouts]
-    if max(sizes) >= SMALLEST:
-        # Rows of one line are easier to follow: breaking one more column has to be worth it.
-        best = max(range(len(sizes)), key=lambda n: (sizes[n] >= SMALLEST, min(LARGEST, sizes[n]) * WORTH**n))
-        return [_table(cells, rows, layouts[best], min(LARGEST, sizes[best]), heights[0])]
-    widest = [min(CONTINUED, _size(layout, np.inf)) for layout in layouts]
-    readable = [n for n, size in enumerate(widest) if size >= min(SMALLEST, max(widest))]
-    best = min(readable, key=lambda n: widest[n] * _lines(layouts[n]).sum())
-    tables, room = [_table(cells, rows, layouts[best], widest[best])], heights[0]
-    while sum(tables[-1]._rowHeights) > room and len(parts := tables[-1].split(INSIDE, room)) > 1:
+    best_first = sorted(_layouts(cells), key=lambda layout: layout.worth, reverse=True)
+    for layout in best_first:
+        lines = LINE * (layout.num_lines + 2.0) + HEADING  # the heading has two lines
+        air = min(MOST_ROW, (heights[0] / layout.size - lines) / (len(rows) + 1.0))
+        if air >= ROW:
+            table = _table(cells, rows, layout, air)
+            if table.wrap(INSIDE, heights[0])[1] <= heights[0]:
+                return [table]
+    layout = next(layout for layout in best_first if layout.size <= CONTINUED)
+    tables, room = [_table(cells, rows, layout, ROW)], heights[0]
+    while len(parts := tables[-1].split(INSIDE, room)) > 1:
         tables[-1:], room = parts, heights[1]
     return tables
 
 
-def _broken(cells: Sequence[PrintCell], most: int) -> Column:
-    """A column whose cells have at most so many lines, the heading up to two."""
-    limits = [max(2, most), *[most] * (len(cells) - 1)]
-    width = max(max(_parts(cell)) for cell in cells)
-    width = max(width, *(width_of(text, bold=bool(bold)) / n for (text, bold), n in zip(cells, limits, strict=True)))
-    while True:
-        lines = [_lines_of(cell, width) for cell in cells]
-        if all(len(own) <= limit for own, limit in zip(lines, limits, strict=True)):
-            return lines, width, np.array([len(own) for own in lines])
-        width *= 1.01
+def _layouts(cells: Sequence[Sequence[PrintCell]]) -> Iterator[TableLayout]:
+    """Layouts with letters of every size with which each word is narrower than the page, the smallest ones first."""
+    wide = np.array([[_widths(cell)[0] for cell in row] for row in cells[1:]])
+    least: Floats = np.array([[_widths(cell)[1] for cell in row] for row in cells]).max(axis=0)
+
+    def num_lines(widths: Floats) -> float:
+        return float(np.ceil(wide / widths - 1e-9).max(axis=1).sum())
+
+    widths: Floats = np.maximum(least, wide.max(axis=0))
+    largest = INSIDE / (least.sum() + BETWEEN * len(least))
+    for size in [size for size in SIZES if size <= largest] or [part * largest for part in (0.9, 1.0)]:
+        room = max(least.sum(), INSIDE / size - BETWEEN * len(least))
+        while (excess := widths.sum() - room) > 1e-9:
+            narrower = np.maximum(least, widths - min(STEP, excess))
+            tries = np.where(np.eye(len(widths), dtype=bool), narrower, widths)[narrower < widths]
+            added = np.array([num_lines(tried) for tried in tries]) - num_lines(widths)
+            widths = tries[np.argmin(added / (widths.sum() - tries.sum(axis=1)))]
+        yield TableLayout(float(size), widths, num_lines(widths))
 
 
-@lru_cache(maxsize=1 << 16)
-def _parts(cell: PrintCell) -> tuple[float, ...]:
-    """The widths of the words of a cell."""
-    return tuple(
-        width_of(word, bold=cell.bold == "all" or (cell.bold == "first" and n == 0))
-        for n, word in enumerate(cell.text.split(" "))
-    )
-
-
-@lru_cache(maxsize=1 << 16)
-def _lines_of(cell: PrintCell, width: float) -> tuple[str, ...]:
-    """The lines of a cell in a column of some width."""
-    lines, room, blank = list[str](), 0.0, width_of(" ")
-    for word, wide in zip(cell.text.split(" "), _parts(cell), strict=True):
-        if lines and wide + blank <= room + 1e-9:
-            lines[-1] += f" {word}"
-            room -= wide + blank
-        else:
-            lines.append(word)
-            room = width - wide
-    return tuple(lines)
-
-
-def _layouts(ways: Sequence[Sequence[Column]], height: float) -> list[list[Column]]:
-    """The layouts on the way from cells of one line to those of the most lines."""
-    most = [0] * len(ways)
-    layouts = [[columns[0] for columns in ways]]
-    while any(n < MOST_LINES - 1 for n in most):
-        tries = [[n + (c == at) for c, n in enumerate(most)] for at in range(len(ways)) if most[at] < MOST_LINES - 1]
-        made = [[columns[n] for columns, n in zip(ways, numbers, strict=True)] for numbers in tries]
-        best = max(range(len(made)), key=lambda n: (_size(made[n], height), _size(made[n], np.inf)))
-        most = tries[best]
-        layouts.append(made[best])
-    return layouts
-
-
-def _lines(layout: Sequence[Column]) -> NDArray[np.int64]:
-    """The lines of the heading and of each row."""
-    lines: NDArray[np.int64] = np.max([lines for _, _, lines in layout], axis=0)
-    return lines
-
-
-def _size(layout: Sequence[Column], height: float) -> float:
-    """The largest letters with which the whole table fits the page and a height."""
-    lines, width = _lines(layout), sum(width for _, width, _ in layout) + BETWEEN * len(layout)
-    return float(min(INSIDE / width, height / (LINE * lines.sum() + ROW * (len(lines) + 3))))
-
-
-def _table(
-    cells: Sequence[Sequence[PrintCell]], rows: Sequence[PrintRow], layout: Sequence[Column], size: float,
-    height: float = 0.0,
-) -> Any:  # fmt: skip
-    """The table in letters of a size, with some air where there is room."""
-    tall = size * (LINE * _lines(layout) + ROW)
-    tall[0] += 3 * ROW * size
-    air = min(0.5 * size, max(0.0, height - tall.sum()) / len(rows))
-    tall[1:] += air
-    spare = INSIDE / size - sum(width for _, width, _ in layout)
-    between = min(MOST_BETWEEN, spare / len(layout))
+def _table(cells: Sequence[Sequence[PrintCell]], rows: Sequence[PrintRow], layout: TableLayout, air: float) -> Any:
+    """The table in some layout, with some air in each row."""
+    size, widths, _ = layout
+    columns = size * (widths + min(MOST_BETWEEN, INSIDE / size / len(widths) - widths.mean()))
+    columns[-1] += INSIDE - columns.sum()
     texts = [
-        [CellText(lines[row], cell.bold, size) for cell, (lines, _, _) in zip(cells[row], layout, strict=True)]
-        for row in range(len(cells))
+        [
+            _paragraph(cell, size) if cell.bold or _widths(cell)[0] > width + 1e-9 else cell.text.replace(HOLD, " ")
+            for cell, width in zip(row, widths.tolist(), strict=True)
+        ]
+        for row in cells
     ]
+    everywhere = (0, 0), (-1, -1)
     starts = [*(n for n, row in enumerate(rows, start=1) if row.starts_area), len(cells)]
-    bands = [("BACKGROUND", (0, n), (-1, n), BAND_COLOUR) for n, row in enumerate(rows, start=1) if row.number % 2]
-    rules = [("LINEBELOW", (0, n), (-1, n), 0.7, RULE_COLOUR) for n in (0, "splitlast", -1)]
-    whole = [("NOSPLIT", (0, a), (-1, b - 1)) for a, b in pairwise(starts) if b - a > 1]
-    paddings = [(f"{side}PADDING", (0, 0), (-1, -1), 0.03 * POINTS * (side == "LEFT")) for side in _SIDES]
-    style = [*bands, *rules, *whole, *paddings, ("VALIGN", (0, 0), (-1, -1), "TOP")]
-    style += [("TOPPADDING", (0, 1), (-1, -1), (air + ROW * size) / 2)]
-    widths = [size * (width + between) for _, width, _ in layout]
-    widths[-1] += INSIDE - sum(widths)
-    return Table(texts, widths, tall.tolist(), style=style, repeatRows=1)
+    style = [
+        ("FONT", *everywhere, font_name(), size, LINE * size),
+        ("TEXTCOLOR", *everywhere, INK_COLOUR),
+        ("VALIGN", *everywhere, "TOP"),
+        ("LEFTPADDING", *everywhere, 0.03 * POINTS),
+        ("RIGHTPADDING", *everywhere, 0),
+        ("TOPPADDING", *everywhere, (air / 2 - RAISED) * size),
+        ("BOTTOMPADDING", *everywhere, (air / 2 + RAISED) * size),
+        ("BOTTOMPADDING", (0, 0), (-1, 0), HEADING * size),
+        ("RIGHTPADDING", (0, 0), (-1, 0), BETWEEN * size / 2),
+        *(("LINEBELOW", (0, row), (-1, row), 0.7, RULE_COLOUR) for row in (0, "splitlast", -1)),
+        *(("BACKGROUND", (0, n), (-1, n), BAND_COLOUR) for n, row in enumerate(rows, start=1) if row.number % 2),
+        *(("NOSPLIT", (0, first), (-1, end - 1)) for first, end in pairwise(starts) if end - first > 1),
+    ]
+    return LongTable(texts, columns.tolist(), style=style, repeatRows=1)
 
 
-_SIDES: Final = ("LEFT", "RIGHT", "TOP", "BOTTOM")
+def _paragraph(cell: PrintCell, size: float) -> Paragraph:
+    """The text of a cell, which breaks where its column is too narrow for it."""
+    first, blank, other = cell.text.partition(" ")
+    text = f"<b>{escape(first)}</b>{blank}{escape(other)}" if cell.bold == "first" else escape(cell.text)
+    font = font_name(bold=cell.bold == "all")
+    style = ParagraphStyle(
+        "", fontName=font, fontSize=size, leading=LINE * size, textColor=INK_COLOUR, splitLongWords=0
+    )
+    return Paragraph(text, style)
+
+
+@lru_cache(maxsize=1 << 16)
+def _widths(cell: PrintCell) -> tuple[float, float]:
+    """The width of a cell on one line, and that of its widest word."""
+    first, *others = cell.text.split(" ")
+    words = [width_of(first, bold=cell.bold != ""), *(width_of(word, bold=cell.bold == "all") for word in others)]
+    return sum(words) + width_of(" ") * len(others), max(words)

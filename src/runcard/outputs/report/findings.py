@@ -20,9 +20,12 @@ from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.outputs.cards.book import make_book
 from runcard.outputs.cards.depth import DEPTHS, DepthTable, is_quick, measure_depths
-from runcard.outputs.report.answers import AreaAnswer, FarUnit, answers_of, far_units
+from runcard.outputs.report.answers import FarUnit, far_units
 from runcard.outputs.report.sensitivity import Row, sensitivity
+from runcard.plan.everywhere import Everywhere, everywhere
+from runcard.plan.fleet import fleet_of
 from runcard.plan.plan import plan_of
+from runcard.plan.words import named_units
 
 REPORTED: Final = (CLOSEST, CARD, OPTIMAL)
 """The policies of an exact comparison that a report takes over."""
@@ -56,7 +59,7 @@ class Report:
     """The city at the mean rates of the week."""
     stations: tuple[StationUnits, ...]
     """By kind, those of the highest price first."""
-    answers: Mapping[str, tuple[AreaAnswer, ...]]
+    answers: Mapping[str, Everywhere]
     """By kind: who goes to each demand point with every unit idle."""
     far: tuple[FarUnit, ...]
     rows: tuple[Row, ...]
@@ -96,13 +99,13 @@ def find(
     answers = {}
     for kind, policy in solved.last.policies.items():
         effort.steps.begin(f"{kind}: who goes to each area")
-        answers[kind] = answers_of(policy)
+        answers[kind] = everywhere(fleet_of(policy))
     return Report(
         given=given,
         solved=solved,
         stations=tuple(one for kind in solved.city.kinds for one in _stations(solved, kind)),
         answers=answers,
-        far=tuple(one for kind, own in answers.items() for one in far_units(solved, kind, own)),
+        far=tuple(unit for kind, sent in answers.items() for unit in far_units(solved, kind, sent)),
         rows=rows,
         seed=effort.seed,
         depths=depths,
@@ -134,7 +137,7 @@ def _stations(solved: Assessment, kind: str) -> list[StationUnits]:
             kind=kind,
             station_id=station.station_id,
             station_name=station.name,
-            units=tuple(unit.unit_id for unit in seen.units_at[station.station_id] if seen.has_roster),
+            units=tuple(unit.unit_id for unit in named_units(seen, station.station_id)),
             num_units=station.trucks,
             busy_fractions=(float(closest.busy_fractions[i]), float(recommended.busy_fractions[i])),
             calls_per_day=(float(closest.calls_per_day[i]), float(recommended.calls_per_day[i])),

@@ -4,8 +4,9 @@ A layer is plain values, as `page/map.js` wants them. An area is a node with dem
 incident; what an area has is the mean over its incidents, those of every type.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 from runcard.assess.team_shares import TeamShares
 from runcard.city.model import City
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
-from runcard.outputs.panels import NOBODY, Panel, area_colours, drawing_of
-from runcard.outputs.report.answers import AreaAnswer
+from runcard.outputs.areas import NOBODY, Areas, station_colours
 from runcard.outputs.report.findings import Report, StationUnits
 from runcard.page import classes_of, sequential
-from runcard.plan.words import and_list, minutes_words, percent_words, price_words, rule_words
+from runcard.plan.everywhere import Everywhere
+from runcard.plan.words import and_list, minutes_words, named_units, percent_words, price_words, rule_words, table_words
 
 Layer = dict[str, Any]
 
@@ -33,7 +34,20 @@ class KindMap:
     """That the kind sees."""
     points: Mapping[str, list[int]]
     """By node: its demand points."""
-    answers: tuple[AreaAnswer, ...]
+    sent: Everywhere
+    """Who goes with every unit idle."""
+
+    @cached_property
+    def teams(self) -> list[tuple[tuple[int, ...], ...]]:
+        """[J] the stations of the recommended team and of that of closest-first, of each the closest first."""
+        pairs = zip(self.sent.stations.tolist(), self.sent.closest.stations.tolist(), strict=True)
+        return [tuple(tuple(i for i in team if i >= 0) for team in pair) for pair in pairs]
+
+    @cached_property
+    def departing(self) -> list[str]:
+        """The areas where some type of incident is not sent the closest units."""
+        departs = self.sent.teams != self.sent.closest.teams
+        return [node for node, points in self.points.items() if departs[points].any()]
 
     @property
     def problem(self) -> DispatchProblem:
@@ -50,8 +64,8 @@ class KindMap:
         found = []
         for place, i in enumerate(stations):
             station = self.city.stations[i]
-            unit = self.city.units_at[station.station_id][stations[:place].count(i)]
-            found.append(unit.unit_id if self.city.has_roster else station.name or station.station_id)
+            named = named_units(self.city, station.station_id)
+            found.append(named[stations[:place].count(i)].unit_id if named else station.name or station.station_id)
         return tuple(found)
 
     def heading(self, node_id: str) -> str:
@@ -72,7 +86,7 @@ class KindMap:
         )
 
 
-def layers_of(report: Report) -> list[Layer]:
+def layers_of(report: Report, areas: Areas) -> list[Layer]:
     """Every layer of the map, kind after kind."""
     found = []
     for kind in report.city.kinds:
@@ -80,7 +94,7 @@ def layers_of(report: Report) -> list[Layer]:
         for number, point in enumerate(seen.demand):
             points.setdefault(point.node_id, []).append(number)
         own = KindMap(report, kind, seen, points, report.answers[kind])
-        found += [miss_layer(own), team_layer(own), departure_layer(own)]
+        found += [miss_layer(own), team_layer(own, areas), departure_layer(own)]
     return found
 
 
@@ -104,13 +118,12 @@ def miss_layer(own: KindMap) -> Layer:
             if np.isfinite(minutes[1][point]):
                 lines.append(f"  first {own.kind} after {minutes_words(minutes[1][point])} on average")
         areas[node] = {"class": classes.of(mean), "lines": lines, "mark": ""}
-    what = "that an incident is late" if own.city.plain else "that a standard is missed"
     return {
         "id": f"miss-{own.kind}",
-        "title": own.title(f"chance {what}"),
+        "title": own.title(f"chance {table_words(own.city).chance}"),
         "legend": classes.legend(sequential(len(classes))),
         "areas": areas,
-        "outlined": _departing(own),
+        "outlined": own.departing,
         "stations": _station_lines(own),
     }
 
@@ -132,49 +145,41 @@ def _mean_of(chances: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan)
 
 
-def team_layer(own: KindMap) -> Layer:
+def team_layer(own: KindMap, areas_drawn: Areas) -> Layer:
     """The unit that is first due in each area with every unit idle, and the others that go."""
-    ground = drawing_of(own.city)
-    shown = {node: _shown(own, points) for node, points in own.points.items()}
-    owners = tuple(
-        shown[own.city.demand[point].node_id].team[0] if shown[own.city.demand[point].node_id].team else NOBODY
-        for point in ground.points
-    )
-    colours = area_colours(ground, [Panel("", "", 0, owners, ())])
-    # Of every node: one that lies in the place of another has no cell of its own.
-    first_due = sorted({answer.team[0] for answer in shown.values() if answer.team})
+    # An area is coloured by the answer to the type of incident with the most units; of these, the first.
+    shown = {node: max((own.teams[point][0] for point in points), key=len) for node, points in own.points.items()}
+    first = {node: team[0] for node, team in shown.items() if team}
+    owners = [first.get(node, NOBODY) for node in areas_drawn.node_ids]
+    numbers = own.report.city.node_numbers
+    places = areas_drawn.plane.nodes[[numbers[station.node_id] for station in own.city.stations]]
+    colours = station_colours(places, areas_drawn, [owners])
+    first_due = sorted(set(first.values()))
     used = list(dict.fromkeys(colours[i] for i in first_due))
     units = {colour: [own.unit((i,))[0] for i in first_due if colours[i] == colour] for colour in used}
     areas = {
         node: {
-            "class": used.index(colours[answer.team[0]]),
+            "class": used.index(colours[i]),
             "lines": [own.heading(node), *_team_lines(own, node)],
-            "mark": own.unit(answer.team[:1])[0],
+            "mark": own.unit((i,))[0],
         }
-        for node, answer in shown.items()
-        if answer.team
+        for node, i in first.items()
     }
     return {
         "id": f"team-{own.kind}",
         "title": own.title("first due, every unit in quarters"),
         "legend": [{"colour": colour, "hatch": "", "label": ", ".join(units[colour])} for colour in used],
         "areas": areas,
-        "outlined": _departing(own),
+        "outlined": own.departing,
         "stations": _station_lines(own),
     }
 
 
-def _shown(own: KindMap, points: Iterable[int]) -> AreaAnswer:
-    """The answer that an area is coloured by: to the type of incident with the most units; of these, the first."""
-    return max((own.answers[point] for point in points), key=lambda one: len(one.team))
-
-
 def _team_lines(own: KindMap, node_id: str) -> list[str]:
     """Who goes to each type of incident; types with the same answer share a line."""
-    found: dict[tuple[tuple[int, ...], tuple[int, ...]], list[str]] = {}
+    found: dict[tuple[tuple[int, ...], ...], list[str]] = {}
     for point in own.points[node_id]:
-        answer = own.answers[point]
-        found.setdefault((answer.team, answer.closest), []).append(own.city.demand[point].type)
+        found.setdefault(own.teams[point], []).append(own.city.demand[point].type)
     lines = []
     for (team, closest), types in found.items():
         of_types = f"{', '.join(filter(None, types))}: " if any(types) else ""
@@ -185,22 +190,26 @@ def _team_lines(own: KindMap, node_id: str) -> list[str]:
 
 def departure_layer(own: KindMap) -> Layer:
     """Where the recommended units are not the closest ones, and what that gains."""
-    gains = np.array([answer.gain for answer in own.answers])
-    departing = _departing(own)
-    means = {node: own.mean(gains, node) for node in departing}
+    gains, missed, closest_missed = own.sent.gains(), own.sent.missed_in_all, own.sent.closest.missed_in_all
+    means = {node: own.mean(gains, node) for node in own.departing}
     times, unit = price_words(own.city)
     classes = classes_of([times * mean for mean in means.values()], num=3, label=lambda value: f"{value:g}")
     swatches = sequential(len(classes) + 1)
     same = {"colour": swatches[0].colour, "hatch": "", "label": "the closest units go"}
-    named = classes.legend(swatches[1:]) if departing else []
+    named = classes.legend(swatches[1:]) if own.departing else []
     legend = [same, *({**one, "label": f"others go: {one['label']} avoided"} for one in named)]
     areas = {}
     for node, points in own.points.items():
         lines = [own.heading(node)]
         for point in points:
-            answer, name = own.answers[point], own.city.demand[point].type
-            if answer.departs:
-                lines += _departure_lines(own, answer, f"{name}: " if name else "", times, unit)
+            (team, closest), name = own.teams[point], own.city.demand[point].type
+            if team != closest:
+                of_type, instead = f"{name}: " if name else "", percent_words(closest_missed[point])
+                lines += [
+                    f"{of_type}{and_list(own.unit(team))} instead of {and_list(own.unit(closest))}",
+                    f"  missed now {percent_words(missed[point])} instead of {instead}; in all "
+                    f"{times * gains[point]:.2g} {unit} avoided",
+                ]
         lines += ["The closest units go."] if len(lines) == 1 else []
         number = 1 + classes.of(times * means[node]) if node in means else 0
         areas[node] = {"class": number, "lines": lines, "mark": ""}
@@ -209,23 +218,9 @@ def departure_layer(own: KindMap) -> Layer:
         "title": own.title(f"where not the closest go, and {unit} avoided"),
         "legend": legend,
         "areas": areas,
-        "outlined": departing,
+        "outlined": own.departing,
         "stations": _station_lines(own),
     }
-
-
-def _departure_lines(own: KindMap, answer: AreaAnswer, before: str, times: float, unit: str) -> list[str]:
-    """What goes in place of the closest units, and why."""
-    now = f"missed now {percent_words(answer.missed)} instead of {percent_words(answer.closest_missed)}"
-    return [
-        f"{before}{and_list(own.unit(answer.team))} instead of {and_list(own.unit(answer.closest))}",
-        f"  {now}; in all {times * answer.gain:.2g} {unit} avoided",
-    ]
-
-
-def _departing(own: KindMap) -> list[str]:
-    """The areas where some type of incident is not sent the closest units."""
-    return [node for node, points in own.points.items() if any(own.answers[point].departs for point in points)]
 
 
 def _station_lines(own: KindMap) -> dict[str, list[str]]:

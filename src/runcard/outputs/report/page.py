@@ -17,6 +17,7 @@ from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.output_file import check_output_file, write_whole
 from runcard.outputs import fit_file
+from runcard.outputs.areas import areas_of
 from runcard.outputs.ground import ground_of
 from runcard.outputs.report import words
 from runcard.outputs.report.findings import Report, find
@@ -24,7 +25,7 @@ from runcard.outputs.report.layers import layers_of
 from runcard.outputs.report.sensitivity import PART, TITLES, Row
 from runcard.outputs.why import MEANT, NOT_KNOWN, why_rows
 from runcard.page import page_of
-from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words
+from runcard.plan.words import CHANCE_ONLY, minutes_words, percent_words, price_words, rule_words, table_words
 from runcard.policy.solve_options import SolveOptions
 
 BAR_WIDTH: Final = 150.0
@@ -63,13 +64,15 @@ def write_report(
 def report_page(report: Report, *, command: str = "") -> str:
     """The text of the page."""
     results, city = report.solved.outcomes, report.city
+    areas = areas_of(city)
     times, unit = price_words(city)
     titles = [words.policy_title(one, number, len(results)) for number, one in enumerate(results)]
     return page_of(
         "report.html",
-        map_data={"ground": ground_of(city), "layers": layers_of(report), "note": _map_note(report)},
+        map_data={"ground": ground_of(city, areas), "layers": layers_of(report, areas), "note": _map_note(report)},
         report=report,
         city=city,
+        missed=table_words(city),
         words=words,
         fit_file=fit_file,
         chance_only=CHANCE_ONLY,
@@ -119,14 +122,14 @@ def _standard_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
     solved, exact, city = report.solved, report.solved.exact, report.city
     total = [
         MissedCell(
-            missed=percent_words(one.missed.value) if city.plain else _per_100(one.missed.value),
+            missed=table_words(city).number(one.missed.value),
             interval=interval_words(one.missed, exact),
             minutes=minutes_words(one.first_minutes),
             change=_change(solved.fewer(one)),
         )
         for one in solved
     ]
-    found = [(_late_rule(city) if city.plain else "All standards together, per 100 incidents", total)]
+    found = [(table_words(city).all_kinds or _late_rule(city), total)]
     for number, standard in enumerate(of.standard for of in solved.first.standards):
         cells = []
         for outcome in solved:
@@ -147,11 +150,6 @@ def _late_rule(city: City) -> str:
     """When an incident of a city without standards is late."""
     rules = list(dict.fromkeys(standard.rule for standard in city.standards))
     return f"Late: not {rules[0]}" if len(rules) == 1 else f"Late, by {len(rules)} different standards"
-
-
-def _per_100(missed: float) -> str:
-    """Missed standards per 100 incidents."""
-    return f"{100.0 * missed:.2f}"
 
 
 def _change(fewer: Interval) -> str:
@@ -184,19 +182,11 @@ def _kind_rows(report: Report) -> list[tuple[str, list[MissedCell]]]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class Group:
-    """Rows of the sensitivity that are about the same thing."""
-
-    title: str
-    rows: tuple[Row, ...]
-
-
-def _groups(report: Report) -> list[Group]:
+def _groups(report: Report) -> list[tuple[str, list[Row]]]:
     """The rows of the sensitivity, by what they are about; the city as described is a group of its own."""
     titles = {"": "As described", **TITLES}
-    found = [(title, tuple(row for row in report.rows if row.about == about)) for about, title in titles.items()]
-    return [Group(title=title, rows=rows) for title, rows in found if rows]
+    groups = [(title, [row for row in report.rows if row.about == about]) for about, title in titles.items()]
+    return [(title, rows) for title, rows in groups if rows]
 
 
 @dataclass(frozen=True)

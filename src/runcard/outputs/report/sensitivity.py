@@ -10,12 +10,12 @@ from typing import Final
 
 from runcard.assess.assessment import Assessment
 from runcard.assess.auto import CLOSEST, RECOMMENDED, Effort, quicker, solved_city
-from runcard.assess.outcome import Outcome, avoided
 from runcard.assess.steps import NamedSteps
 from runcard.city.model import City
 from runcard.interval import Interval
 from runcard.mdp.problem import DispatchProblem
 from runcard.outputs.whatif.words import sends_several
+from runcard.plan.words import round_percent
 
 LOADS: Final = (0.5, 0.8, 1.25, 1.5)
 SHARED_DELAYS: Final = (0.0, 0.5, 1.0)
@@ -45,17 +45,16 @@ class Variant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Row:
-    """What closest-first and the recommended dispatch do in a changed city."""
+    """A changed city under closest-first, and last under the recommended dispatch."""
 
     about: str
     words: str
-    closest: Outcome
-    recommended: Outcome
+    solved: Assessment
 
     @property
     def gain(self) -> Interval:
         """The part of the misses of closest-first that is avoided."""
-        return avoided(self.closest.missed, self.recommended.missed)
+        return self.solved.gain(self.solved.last)
 
 
 def changes_of(given: City) -> list[Variant]:
@@ -64,7 +63,7 @@ def changes_of(given: City) -> list[Variant]:
     found = []
     for times in LOADS:
         demand = tuple(replace(one, incidents_per_day=times * one.incidents_per_day) for one in city.demand)
-        words = f"{abs(times - 1.0):.0%} {'more' if times > 1.0 else 'fewer'} incidents"
+        words = f"{round_percent(abs(times - 1.0))} {'more' if times > 1.0 else 'fewer'} incidents"
         found.append(Variant(about="load", words=words, city=replace(city, demand=demand), rates_only=True))
     for period in given.periods if given.has_periods else ():
         of_period = given.in_period(period.name)
@@ -75,7 +74,7 @@ def changes_of(given: City) -> list[Variant]:
         found.append(Variant(about="target", words=words, city=with_targets(city, more)))
     for shared in SHARED_DELAYS if sends_several(city) else ():
         if shared != city.shared_delay:
-            words = DELAY_WORDS.get(shared, f"held up together on {shared:.0%} of the roads that they share")
+            words = DELAY_WORDS.get(shared, f"held up together on {round_percent(shared)} of the roads that they share")
             found.append(Variant(about="delay", words=words, city=replace(city, shared_delay=shared)))
     return found
 
@@ -97,7 +96,7 @@ def with_targets(city: City, more_minutes: float) -> City:
 
 def sensitivity(given: City, base: Assessment, effort: Effort) -> tuple[Row, ...]:
     """A row for the city as it is, and one for each change."""
-    rows = [Row(about="", words="as described", closest=base.first, recommended=base.last)]
+    rows = [Row(about="", words="as described", solved=base)]
     changes = changes_of(given)
     effort, here = quicker(effort, base.num_incidents, PART), effort.workers.here
     names = [f"{number} of {len(changes)}, {change.words}" for number, change in enumerate(changes, start=1)]
@@ -129,5 +128,5 @@ class _Task:
 def _row(task: _Task) -> Row:
     """What a change makes of closest-first and of the recommended dispatch."""
     change = task.change
-    found = solved_city(change.city, (CLOSEST, RECOMMENDED), task.effort, known=task.known)
-    return Row(about=change.about, words=change.words, closest=found.first, recommended=found.last)
+    solved = solved_city(change.city, (CLOSEST, RECOMMENDED), task.effort, known=task.known)
+    return Row(about=change.about, words=change.words, solved=solved)

@@ -21,6 +21,7 @@ from runcard.plan.words import (
     misses,
     number_words,
     percent_words,
+    round_percent,
     rule_words,
 )
 
@@ -168,8 +169,8 @@ def _card(report: "Report") -> list[str]:
         return []
     kept = max(0.0, report.solved.gain(cards[0]).value / gain.value)
     return [
-        f"A fixed list of units for each area, which any dispatch system can hold, keeps {min(kept, 1.0):.0%} of this "
-        "gain."
+        "A fixed list of units for each area, which any dispatch system can hold, keeps "
+        f"{round_percent(min(kept, 1.0))} of this gain."
     ]
 
 

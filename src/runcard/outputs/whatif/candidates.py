@@ -1,29 +1,20 @@
 """Where one more unit could stand: at every station, or at every node of the roads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from runcard.assess.first_guess import FirstGuess
+from runcard.assess.steps import Steps
 from runcard.city.aprons import apron_nodes
 from runcard.city.model import City
 from runcard.outputs.whatif.changes import Add, apply_changes
 from runcard.outputs.whatif.outside import same_outside
+from runcard.outputs.whatif.places import Place
+from runcard.plan.words import counted
 from runcard.response.routes import road_graph
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A place for one more unit: a node of the road, and the station that is there, if there is one."""
-
-    node_id: str
-    station_id: str | None = None
-
-    @property
-    def place(self) -> str:
-        """What `whatif --add KIND@PLACE` calls it."""
-        return self.node_id if self.station_id is None else self.station_id
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,28 +30,28 @@ class OneMoreCity:
         seen = self.whole.of_kind(self.kind)
         return same_outside(seen, seen)
 
-    def with_unit_at(self, candidate: Candidate) -> City:
+    def with_unit_at(self, place: Place) -> City:
         """The city that the kind sees with one more unit."""
-        return apply_changes(self._same_outside, [Add(self.kind, candidate.place)]).of_kind(self.kind)
+        return apply_changes(self._same_outside, [Add(self.kind, place.place)]).of_kind(self.kind)
 
     @cached_property
     def _same_outside(self) -> City:
         """The whole city with trucks from outside as far away as this kind has them, whatever other kinds have."""
         return replace(self.whole, outside=self.base.outside)
 
-    def candidates(self, *, anywhere: bool, only_demand: bool = False) -> tuple[Candidate, ...]:
+    def candidates(self, *, anywhere: bool, only_demand: bool = False) -> tuple[Place, ...]:
         """Every station, of whatever kinds; with `anywhere` also every other node with a way to all demand points.
 
         With `only_demand` only nodes with incidents are among the others.
         """
         aprons = apron_nodes(self.whole)
-        stations = [Candidate(aprons.get(one.node_id, one.node_id), one.station_id) for one in self.whole.stations]
+        stations = [Place(aprons.get(one.node_id, one.node_id), one.station_id) for one in self.whole.stations]
         taken = {one.node_id for one in stations}
         others = (one for one in self._nodes_with_ways() if one not in aprons and one not in taken) if anywhere else ()
         if only_demand:
             wanted = {point.node_id for point in self.base.demand}
             others = (one for one in others if one in wanted)
-        return (*stations, *map(Candidate, others))
+        return (*stations, *map(Place, others))
 
     def nearest_stations(self) -> dict[str, tuple[str, float]]:
         """By node: the station that a drive from there reaches first, and its minutes; not nodes without a way."""
@@ -80,3 +71,11 @@ class OneMoreCity:
         for _, _, minutes in roads.minutes_to(wanted):
             reaches &= np.isfinite(minutes).all(axis=0)
         return (node.node_id for node, good in zip(self.base.nodes, reaches.tolist(), strict=True) if good)
+
+
+def by_guess(places: Sequence[Place], first: FirstGuess, steps: Steps) -> list[Place]:
+    """Places with a first guess at the cost there, the smallest first."""
+    steps.begin(f"a first guess at {counted(len(places), 'place')}")
+    guesses = first.costs([place.node_id for place in places], steps.part).tolist()
+    guessed = [replace(place, guess=guess) for place, guess in zip(places, guesses, strict=True)]
+    return sorted(guessed, key=lambda place: place.guess)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Final
+from typing import ClassVar, Final
 
 from runcard.city.aprons import apron_nodes, start_minutes, with_aprons
 from runcard.city.check import route_faults
@@ -22,49 +22,48 @@ from runcard.plan.words import article, counted, expected_one_of
 MOST_LOAD: Final = 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class Add:
+@dataclass(frozen=True)
+class UnitChange:
+    """A change of units; as text, the option of `runcard whatif` that asks for it."""
+
+    what: str
+    """A unit, a station, or the kind of a unit that comes; where there is no roster, a truck by its station."""
+    place: str = ""
+    option: ClassVar[str]
+    form: ClassVar[str] = ""
+    """What the option expects, if it has a place."""
+    sign: ClassVar[str] = ""
+    """Before the place."""
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.what}{self.sign}{self.place}"
+
+
+class Add(UnitChange):
     """One more unit of a kind at a place."""
 
-    kind: str
-    place: str
-
-    def __str__(self) -> str:
-        return f"--add {self.kind}@{self.place}"
+    option, form, sign = "--add", "KIND@PLACE", "@"
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(UnitChange):
     """A station closes, and the units that are still there go away."""
 
-    station_id: str
-
-    def __str__(self) -> str:
-        return f"--close {self.station_id}"
+    option = "--close"
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(UnitChange):
     """A unit goes away; where there is no roster, one truck of a station."""
 
-    unit_id: str
-
-    def __str__(self) -> str:
-        return f"--remove {self.unit_id}"
+    option = "--remove"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(UnitChange):
     """A unit moves to a place; where there is no roster, one truck of a station does."""
 
-    unit_id: str
-    place: str
-
-    def __str__(self) -> str:
-        return f"--move {self.unit_id}:{self.place}"
+    option, form, sign = "--move", "UNIT:PLACE", ":"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Load:
     """So many times as many incidents, everywhere."""
 
@@ -74,7 +73,7 @@ class Load:
         return f"--load {self.factor:g}"
 
 
-CityChange = Add | Close | Remove | Move | Load
+CityChange = UnitChange | Load
 
 
 def read_changes(
@@ -90,17 +89,13 @@ def read_changes(
 
     The city tells where a unit ends and its place begins, whatever signs their names have.
     """
-    kinds, movable = set(city.sent_kinds), set(_movable(city))
     places = {*city.station_numbers, *city.node_numbers}
+    movable = city.unit_numbers if city.has_roster else city.station_numbers
     found: list[CityChange] = []
-    for text in _split_all(move, ":", movable, places):
-        unit_id, place = _parts(text, ":", movable, "--move", "UNIT:PLACE")
-        found.append(Move(unit_id, place))
-    found += [Close(text) for text in _split_all(close)]
-    found += [Remove(text) for text in _split_all(remove)]
-    for text in _split_all(add, "@", kinds, places):
-        kind, place = _parts(text, "@", kinds, "--add", "KIND@PLACE")
-        found.append(Add(kind, place))
+    for change, texts, heads in ((Move, move, movable), (Close, close, ()), (Remove, remove, ()),
+                                 (Add, add, city.sent_kinds)):  # fmt: skip
+        words = _split_all(texts, change.sign, heads, places)
+        found += [change(*(_parts(text, change, heads) if change.sign else (text,))) for text in words]
     if load is not None:
         if not (isfinite(load) and 0.0 < load <= MOST_LOAD):
             raise InputError(f"--load: expected a factor above 0 and at most {MOST_LOAD:g}, got {load:g}")
@@ -114,9 +109,7 @@ def read_changes(
     return tuple(found)
 
 
-def _split_all(
-    texts: Iterable[str], sign: str = "", heads: Iterable[str] = (), places: Iterable[str] = ()
-) -> list[str]:
+def _split_all(texts: Iterable[str], sign: str, heads: Iterable[str], places: Collection[str]) -> list[str]:
     """The words between commas; a place whose id has a comma stays whole."""
     found = []
     for text in texts:
@@ -127,19 +120,15 @@ def _split_all(
     return found
 
 
-def _parts(text: str, sign: str, heads: Iterable[str], option: str, form: str) -> tuple[str, str]:
+def _parts(text: str, change: type[UnitChange], heads: Iterable[str]) -> tuple[str, str]:
     """What stands before and behind a sign: the longest known head, or up to the first sign."""
+    sign = change.sign
     known = [head for head in heads if text.startswith(head + sign)]
     head = max(known, key=len) if known else text.partition(sign)[0]
     place = text[len(head) + 1 :].strip()
     if sign not in text or not head.strip() or not place:
-        raise InputError(f"{option}: expected {form}, got {shown(text)}")
+        raise InputError(f"{change.option}: expected {change.form}, got {shown(text)}")
     return head.strip(), place
-
-
-def _movable(city: City) -> Collection[str]:
-    """The names of what can move: units, or stations where there is no roster."""
-    return city.unit_numbers if city.has_roster else city.station_numbers
 
 
 def apply_changes(city: City, changes: Sequence[CityChange]) -> City:
@@ -158,7 +147,7 @@ class _Draft:
             self._aprons.get(one.node_id, one.node_id): one.station_id for one in reversed(city.stations)
         }
         self._units = {one.unit_id: one for one in city.units}
-        self._closed = {one.station_id for one in changes if isinstance(one, Close)}
+        self._closed = {change.what for change in changes if isinstance(change, Close)}
         self._new: list[Station] = []
 
     def city(self) -> City:
@@ -179,17 +168,14 @@ class _Draft:
 
     def _check_twice(self) -> None:
         """Raise an error if one unit is moved or removed twice, or one station closed twice."""
-        seen: dict[tuple[type, str], CityChange] = {}
+        seen: dict[tuple[bool, str], CityChange] = {}
+        once = (Close, Move, Remove) if self._before.has_roster else Close
         for change in self._changes:
-            if isinstance(change, Close):
-                key: tuple[type, str] = (Close, change.station_id)
-            elif isinstance(change, Move | Remove) and self._before.has_roster:
-                key = (Unit, change.unit_id)
-            else:
-                continue
-            if key in seen:
-                raise InputError(f"{change}: expected one change for each, got {seen[key]} as well")
-            seen[key] = change
+            if isinstance(change, once):
+                key = isinstance(change, Close), change.what
+                if key in seen:
+                    raise InputError(f"{change}: expected one change for each, got {seen[key]} as well")
+                seen[key] = change
 
     def _place(self, change: Add | Move) -> str:
         """The id of the station at a place, made if there is none."""
@@ -225,15 +211,15 @@ class _Draft:
     def _unit(self, change: Move | Remove) -> Unit:
         """The unit that a change names; where there is no roster, one of the station that it names."""
         if self._before.has_roster:
-            if change.unit_id not in self._units:
-                raise InputError(f"{change}: {expected_one_of('unit', self._units, change.unit_id)}")
-            return self._units[change.unit_id]
+            if change.what not in self._units:
+                raise InputError(f"{change}: {expected_one_of('unit', self._units, change.what)}")
+            return self._units[change.what]
         known = self._before.station_numbers
-        if change.unit_id not in known:
-            raise InputError(f"{change}: {expected_one_of('station', known, change.unit_id)}")
-        there = [unit for unit in self._units.values() if unit.station_id == change.unit_id]
+        if change.what not in known:
+            raise InputError(f"{change}: {expected_one_of('station', known, change.what)}")
+        there = [unit for unit in self._units.values() if unit.station_id == change.what]
         if not there:
-            raise InputError(f"{change}: expected a truck to be left at {change.unit_id}, got none")
+            raise InputError(f"{change}: expected a truck to be left at {change.what}, got none")
         return there[0]
 
     def _move(self, change: Move) -> None:
@@ -243,10 +229,10 @@ class _Draft:
         self._units[unit.unit_id] = replace(unit, station_id=after)
 
     def _close(self, change: Close) -> None:
-        if change.station_id not in self._before.station_numbers:
-            raise InputError(f"{change}: {expected_one_of('station', self._before.station_numbers, change.station_id)}")
+        if change.what not in self._before.station_numbers:
+            raise InputError(f"{change}: {expected_one_of('station', self._before.station_numbers, change.what)}")
         for unit in list(self._units.values()):
-            if unit.station_id == change.station_id:
+            if unit.station_id == change.what:
                 del self._units[unit.unit_id]
 
     def _remove(self, change: Remove) -> None:
@@ -257,13 +243,13 @@ class _Draft:
 
     def _add(self, change: Add) -> None:
         kinds = self._before.sent_kinds
-        if change.kind not in kinds:
-            raise InputError(f"{change}: {expected_one_of('kind of units that incidents need', kinds, change.kind)}")
+        if change.what not in kinds:
+            raise InputError(f"{change}: {expected_one_of('kind of units that incidents need', kinds, change.what)}")
         station_id = self._place(change)
         number = 1
-        while (unit_id := f"{change.kind}-new-{number}") in self._units:
+        while (unit_id := f"{change.what}-new-{number}") in self._units:
             number += 1
-        self._units[unit_id] = Unit(unit_id, station_id, change.kind)
+        self._units[unit_id] = Unit(unit_id, station_id, change.what)
 
     def _checked(self) -> City:
         """The city, once it is known to have units of every kind that it needs."""
@@ -316,25 +302,35 @@ def change_words(before: City, after: City) -> list[str]:
 
     lines = [f"Station {place(one)} closes." for one in old if one not in new]
     lines += [f"A station opens at node {_road_node(after, new[one])}: {place(one)}." for one in new if one not in old]
-    homes, now = ({unit.unit_id: unit for unit in city.units if before.has_roster} for city in (before, after))
-    for unit_id, unit in homes.items():
-        if unit_id not in now:
-            lines.append(f"{unit_id} ({unit.kind}) of {place(unit.station_id)} goes.")
-        elif now[unit_id].station_id != unit.station_id:
-            lines.append(
-                f"{unit_id} ({unit.kind}) moves from {place(unit.station_id)} to {place(now[unit_id].station_id)}."
-            )
-    lines += [
-        f"{one} ({unit.kind}) comes to {place(unit.station_id)}." for one, unit in now.items() if one not in homes
-    ]
-    for one in dict.fromkeys([*old, *new]) if not before.has_roster else ():
-        trucks = [stations[one].trucks if one in stations else 0 for stations in (old, new)]
-        if trucks[0] != trucks[1]:
-            lines.append(f"{place(one)} has {counted(trucks[1], 'truck')} instead of {trucks[0]}.")
+    for unit, start, end in unit_moves(before, after):
+        name = f"{unit.unit_id} ({unit.kind})"
+        if start is None or end is None:
+            lines.append(f"{name} comes to {place(str(end))}." if start is None else f"{name} of {place(start)} goes.")
+        else:
+            lines.append(f"{name} moves from {place(start)} to {place(end)}.")
+    for station_id, trucks, left in truck_changes(before, after):
+        lines.append(f"{place(station_id)} has {counted(left, 'truck')} instead of {trucks}.")
     factor = after.incidents_per_day / before.incidents_per_day
     if abs(factor - 1.0) > 1e-9:
         lines.append(f"There are {factor:g} times as many incidents: {after.incidents_per_day:.4g} a day.")
     return lines
+
+
+def unit_moves(before: City, after: City) -> list[tuple[Unit, str | None, str | None]]:
+    """The units of a roster that go, move or come, with their stations before and after; those that come stand last."""
+    if not before.has_roster:
+        return []
+    old, new = ({unit.unit_id: unit.station_id for unit in city.units} for city in (before, after))
+    units = {unit.unit_id: unit for unit in (*before.units, *after.units)}
+    moves = [(unit, old.get(name), new.get(name)) for name, unit in units.items()]
+    return [(unit, start, end) for unit, start, end in moves if start != end]
+
+
+def truck_changes(before: City, after: City) -> list[tuple[str, int, int]]:
+    """The stations whose number of trucks changes, with both numbers; none where there is a roster."""
+    old, new = ({one.station_id: one.trucks for one in city.stations} for city in (before, after))
+    both = ((name, old.get(name, 0), new.get(name, 0)) for name in (old | new if not before.has_roster else ()))
+    return [(name, trucks, left) for name, trucks, left in both if trucks != left]
 
 
 def _road_node(city: City, station: Station) -> str:

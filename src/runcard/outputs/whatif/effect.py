@@ -8,19 +8,17 @@ Trucks from outside come as far after the changes as before (see `outside.py`).
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Final
 
+from runcard.assess.area_changes import Ends, PointMeans, area_changes
 from runcard.assess.change import Difference, FleetChange
 from runcard.assess.exact import assess_exactly
-from runcard.assess.outcome import FleetOutcome
 from runcard.assess.policy_choice import best_policy, busy_part, is_small, policy_note, worse_note
 from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import NO_STEPS, NamedSteps, Steps
 from runcard.assess.team_shares import exact_shares
 from runcard.city.model import LATE, City
-from runcard.outputs.whatif.areas import Ends, PointMeans, area_changes
 from runcard.outputs.whatif.changes import CityChange, apply_changes, change_words, changed_kinds
 from runcard.outputs.whatif.outside import same_outside
 from runcard.outputs.whatif.result import Effect, days_per_year
@@ -62,13 +60,17 @@ def find_effect(
         named = steps if len(before.kinds) == 1 else NamedSteps(steps, kind)
         old = before.of_kind(kind)
         new = same_outside(old, after.of_kind(kind)) if kind in changed else old
-        work = _Work(kind, old, new, _names(old, new, name), seed, options, named, asked=name is not None)
-        exact = incidents is None and all(is_small(one) for one in (old, new))
-        found, points[kind] = work.exactly() if exact else work.simulated(incidents or INCIDENTS)
+        # One city is solved, if nothing changes.
+        ends = {"before": old, "after": new} if kind in changed else {"": old}
+        watched = [(seen, NamedSteps(named, when) if when else named) for when, seen in ends.items()]
+        names = _names(old, new, name)
+        exact = incidents is None and all(map(is_small, ends.values()))
+        num = None if exact else incidents or INCIDENTS
+        found, points[kind] = _changes(watched, names, num, seed, options, asked=name is not None)
         for of_policy, change in zip(policies, found, strict=True):
             of_policy[kind] = change
-        of_kind = [] if found[0].name == work.names[0] else [worse_note(work.names[0])]
-        of_kind += filter(None, [policy_note(max(old, new, key=busy_part), work.names[0])])
+        of_kind = [] if found[0].name == names[0] else [worse_note(names[0])]
+        of_kind += filter(None, [policy_note(max(old, new, key=busy_part), names[0])])
         notes += [f"{kind}: {note}" if before.said(kind) else note for note in of_kind]
     differences = tuple(Difference(before=before, after=after, kinds=of_policy) for of_policy in policies)
     simulated = not all(change.exact for change in policies[0].values())
@@ -98,58 +100,34 @@ def _names(before: City, after: City, name: str | None) -> tuple[str, str]:
     return name or best_policy(before, after), CLOSEST
 
 
-@dataclass(frozen=True, eq=False)
-class _Work:
-    """What one kind of units needs to know."""
+def _changes(
+    cities: Sequence[tuple[City, Steps]],
+    names: tuple[str, str],
+    incidents: int | None,
+    seed: int,
+    options: SolveOptions,
+    *,
+    asked: bool,
+) -> tuple[list[FleetChange], Ends]:
+    """What changes for a kind under each policy from the first city to the last, and what demand points get.
 
-    kind: str
-    before: City
-    after: City
-    """As the kind sees it; the same city, if nothing changes for it."""
-    names: tuple[str, str]
-    seed: int
-    options: SolveOptions
-    steps: Steps
-    asked: bool
-    """Whether somebody named the policy."""
-
-    def _cities(self) -> list[tuple[City, Steps]]:
-        """The cities to solve: one, if nothing changes."""
-        if self.before is self.after:
-            return [(self.before, self.steps)]
-        return [(self.before, NamedSteps(self.steps, "before")), (self.after, NamedSteps(self.steps, "after"))]
-
-    def _found(
-        self, outcomes: Sequence[Mapping[str, FleetOutcome]], points: Sequence[PointMeans]
-    ) -> tuple[list[FleetChange], Ends]:
-        """What changes under each policy between the first city and the last one, and what demand points get."""
-        changes = [FleetChange(outcomes[0][name], outcomes[-1][name]) for name in self.names]
-        return changes, (points[0], points[-1])
-
-    def exactly(self) -> tuple[list[FleetChange], Ends]:
-        """What changes, calculated."""
-        outcomes, points = [], []
-        for city, steps in self._cities():
-            found = assess_exactly(city, list(dict.fromkeys(self.names)), self.options, steps=steps)
-            best = found.fleets[0]
+    It is calculated, or simulated over so many `incidents` that need the kind. Then a policy that nobody `asked` for
+    and that is worse than closest-first in one of the cities is given up for that.
+    """
+    best, outcomes, points = names[0], [], []
+    for city, steps in cities:
+        if incidents is None:
+            found = assess_exactly(city, list(dict.fromkeys(names)), options, steps=steps)
+            fleet, by_name = found.fleets[0], dict(zip(found.names, found.fleets, strict=True))
             steps.begin("areas")
-            points.append(PointMeans(exact_shares(best.policy, best.evaluation, threads=self.options.threads)))
-            outcomes.append(dict(zip(found.names, found.fleets, strict=True)))
-        return self._found(outcomes, points)
-
-    def simulated(self, incidents: int) -> tuple[list[FleetChange], Ends]:
-        """What changes, over so many incidents that need this kind.
-
-        A policy that nobody named and that is worse than closest-first in one of the cities is given up for that.
-        """
-        outcomes, points = [], []
-        for city, steps in self._cities():
+            points.append(PointMeans(exact_shares(fleet.policy, fleet.evaluation, threads=options.threads)))
+        else:
             by_name, keeper = simulated_policies(
-                city, self.names, self.options, steps, incidents=incidents, seed=self.seed, like=self.before
+                city, names, options, steps, incidents=incidents, seed=seed, like=cities[0][0]
             )
-            best = self.names[0]
-            if not self.asked and best != OPTIMAL and keeper.is_worse(best, CLOSEST, self.kind):
-                return replace(self, names=(CLOSEST, CLOSEST)).simulated(incidents)
-            points.append(PointMeans(keeper.shares()[best][self.kind], keeper.missed_at_points(best, self.kind)))
-            outcomes.append(by_name)
-        return self._found(outcomes, points)
+            (kind,) = city.kinds
+            if not asked and best != OPTIMAL and keeper.is_worse(best, CLOSEST, kind):
+                return _changes(cities, (CLOSEST, CLOSEST), incidents, seed, options, asked=asked)
+            points.append(PointMeans(keeper.shares()[best][kind], keeper.missed_at_points(best, kind)))
+        outcomes.append(by_name)
+    return [FleetChange(outcomes[0][name], outcomes[-1][name]) for name in names], (points[0], points[-1])

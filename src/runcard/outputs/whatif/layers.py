@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from math import floor, log10
 from typing import Any, Final
 
+from runcard.assess.area_changes import AreaChange
 from runcard.city.model import City
-from runcard.outputs.ground import ground_of
-from runcard.outputs.whatif.result import AreaChange, Effect
+from runcard.outputs.ground import ground_of, stations_of
+from runcard.outputs.whatif.changes import truck_changes, unit_moves
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import a_year, closest_words, signed, span
 from runcard.page.colours import Classes, classes_of, diverging, sequential
 from runcard.plan.words import misses
@@ -53,7 +55,7 @@ def _add_unknown(node_ids: Sequence[str], layers: Sequence[dict[str, Any]]) -> N
 
 def _stations(effect: Effect, after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The stations of both cities; new, changed and closed ones have a `state`."""
-    old = {one["id"]: one for one in ground_of(effect.before)["stations"]}
+    old = {one["id"]: one for one in stations_of(effect.before)}
     new = {one["id"]: one for one in after}
     found = []
     for station_id in dict.fromkeys([*old, *new]):
@@ -70,21 +72,14 @@ def _stations(effect: Effect, after: Sequence[dict[str, Any]]) -> list[dict[str,
 
 def station_change_lines(before: City, after: City) -> dict[str, list[str]]:
     """What happens at each station that changes, for its label on the map."""
-    homes = [{unit.unit_id: unit.station_id for unit in city.units if city.has_roster} for city in (before, after)]
     lines: dict[str, list[str]] = {}
-    for unit_id in dict.fromkeys([*homes[0], *homes[1]]):
-        old, new = (one.get(unit_id) for one in homes)
-        if old == new:
-            continue
-        if old is not None:
-            lines.setdefault(old, []).append(f"{unit_id} {'goes' if new is None else f'moves to {new}'}")
-        if new is not None:
-            lines.setdefault(new, []).append(f"{unit_id} {'is new' if old is None else f'comes from {old}'}")
-    trucks = [{one.station_id: one.trucks for one in city.stations} for city in (before, after)]
-    for station_id in dict.fromkeys([*trucks[0], *trucks[1]]) if not before.has_roster else ():
-        old_trucks, new_trucks = (one.get(station_id, 0) for one in trucks)
-        if old_trucks != new_trucks:
-            lines.setdefault(station_id, []).append(f"{new_trucks} trucks instead of {old_trucks}")
+    for unit, start, end in unit_moves(before, after):
+        if start is not None:
+            lines.setdefault(start, []).append(f"{unit.unit_id} {'goes' if end is None else f'moves to {end}'}")
+        if end is not None:
+            lines.setdefault(end, []).append(f"{unit.unit_id} {'is new' if start is None else f'comes from {start}'}")
+    for station_id, trucks, left in truck_changes(before, after):
+        lines.setdefault(station_id, []).append(f"{left} trucks instead of {trucks}")
     return lines
 
 

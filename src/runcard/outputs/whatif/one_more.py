@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from runcard.assess.policy_choice import SECONDS_OF_CHOICE
 from runcard.assess.steps import NO_STEPS, Steps
 from runcard.city.model import City
 from runcard.errors import InputError, SizeError
@@ -25,8 +26,6 @@ from runcard.threads import checked_threads
 
 MOST_SECONDS: Final = 300.0
 """Of one core, about, for all places together."""
-SECONDS_OF_CHOICE: Final = 1e-10
-"""For each state, team and demand point of a problem."""
 SECONDS_OF_ROUTE: Final = {True: 2e-6, False: 2e-4}
 """For each station and node with incidents; if all links have one mean, times have a closed form."""
 

@@ -5,8 +5,8 @@ Each place is a problem of its own. A solve gives at every step proven bounds lo
 
     a place whose lower bound is above U is not among the best `top`: its solve gives up, after two or three steps.
 
-Places come in the order of a first guess (see `first_guess.py`), so that U is close to its last value early. They are
-taken in rounds of `ROUND`, which share one U, so that the answer does not depend on the number of threads.
+Places come in the order of a first guess (see `assess/first_guess.py`), so that U is close to its last value early.
+They are taken in rounds of `ROUND`, which share one U, so that the answer does not depend on the number of threads.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from runcard.assess.first_guess import FirstGuess
 from runcard.assess.steps import Steps
 from runcard.mdp.evaluate import evaluate_rule
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.memory import count_states
 from runcard.mdp.rows import ValueRule
 from runcard.mdp.solve import Solution, solve_optimal
-from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
-from runcard.outputs.whatif.first_guess import FirstGuess
+from runcard.outputs.whatif.candidates import OneMoreCity, by_guess
 from runcard.outputs.whatif.places import Place
 from runcard.plan.words import counted
 from runcard.threads import run_each
@@ -35,13 +35,6 @@ SMALL_STATES: Final = 1 << 16
 """Problems of no more states are solved side by side, one on each thread; larger ones one after another."""
 EVALUATED: Final = 1e-8
 """How exact the mean response minutes are, relatively."""
-
-
-class Guessed(NamedTuple):
-    """A place and the first guess at its mean cost."""
-
-    candidate: Candidate
-    guess: float
 
 
 class BoundedPlace(NamedTuple):
@@ -73,7 +66,7 @@ class ExactRanking:
     threads: int
     steps: Steps
 
-    def ranked(self, places: Sequence[Candidate], num_solved: int) -> tuple[list[Place], bool, bool]:
+    def ranked(self, places: Sequence[Place], num_solved: int) -> tuple[list[Place], bool, bool]:
         """The city as it is, then every place, the best first; whether all of that is sure, and whether it is proven.
 
         Only the best `num_solved` by the first guess are solved.
@@ -84,22 +77,17 @@ class ExactRanking:
         today = evaluate_rule(problem, ValueRule(solution.value), tolerance=EVALUATED, threads=self.threads)
         first = FirstGuess(self.ground.base, today.busy_fractions, self.threads)
         base = replace(
-            _place(Guessed(Candidate(""), first.today()), solution),
+            _bounded(Place("", guess=first.today()), solution),
             misses=today.late_fraction,
             mean_response_minutes=today.mean_response_minutes,
         )
-        self.steps.begin(f"a first guess at {counted(len(places), 'place')}")
-        guesses = first.costs(places, self.steps.part)
-        order = [Guessed(places[n], float(guesses[n])) for n in np.argsort(guesses, kind="stable").tolist()]
+        order = by_guess(places, first, self.steps)
         found = self._all(order[:num_solved])
         sure = solution.converged and all(one.converged or one.place.pruned_by is not None for one in found)
         self.steps.begin("response times of the best places")
         best = run_each(self._with_minutes, found[: self.top], self._at_once)
         solved = [*best, *(one.place for one in found[self.top :])]
-        rest = [
-            Place(node_id=one.candidate.node_id, station_id=one.candidate.station_id, guess=one.guess)
-            for one in order[num_solved:]
-        ]
+        rest = order[num_solved:]
         proven = problem.proven and all(one.proven for one in found)
         return [base, *(one.against(base) for one in solved), *rest], sure and not rest, proven
 
@@ -109,7 +97,7 @@ class ExactRanking:
         num_states = 2 * count_states(self.ground.base.trucks)
         return self.threads if num_states <= SMALL_STATES else 1
 
-    def _all(self, order: Sequence[Guessed]) -> list[BoundedPlace]:
+    def _all(self, order: Sequence[Place]) -> list[BoundedPlace]:
         """What is proven of every place, the best first."""
         found: list[BoundedPlace] = []
         limit = inf
@@ -124,36 +112,25 @@ class ExactRanking:
             self.steps.part((low + len(some)) / len(order))
         return found
 
-    def _solve(self, guessed: Guessed, limit: float) -> BoundedPlace:
+    def _solve(self, place: Place, limit: float) -> BoundedPlace:
         """What is proven of a place; the solve gives up above the limit."""
-        problem = dispatch_problem(self.ground.with_unit_at(guessed.candidate), minutes=False)
+        problem = dispatch_problem(self.ground.with_unit_at(place), minutes=False)
         threads = self.threads // self._at_once
         # On the processor: several places are solved side by side.
         solution = solve_optimal(problem, tolerance=self.tolerance, give_up_above=limit, threads=threads, device="cpu")
-        if solution.lower > limit:
-            return BoundedPlace(_place(guessed, solution, pruned_by=limit), None, solution.converged, problem.proven)
-        return BoundedPlace(_place(guessed, solution), solution.value, solution.converged, problem.proven)
+        pruned = solution.lower > limit
+        bounded, value = _bounded(place, solution, limit if pruned else None), None if pruned else solution.value
+        return BoundedPlace(bounded, value, solution.converged, problem.proven)
 
     def _with_minutes(self, found: BoundedPlace) -> Place:
         """A place with its misses and mean response minutes."""
-        place = found.place
         assert found.value is not None
-        problem = dispatch_problem(self.ground.with_unit_at(Candidate(place.node_id, place.station_id)))
-        result = evaluate_rule(
-            problem, ValueRule(found.value), tolerance=EVALUATED, threads=self.threads // self._at_once
-        )
-        return replace(place, misses=result.late_fraction, mean_response_minutes=result.mean_response_minutes)
+        problem, rule = dispatch_problem(self.ground.with_unit_at(found.place)), ValueRule(found.value)
+        result = evaluate_rule(problem, rule, tolerance=EVALUATED, threads=self.threads // self._at_once)
+        return replace(found.place, misses=result.late_fraction, mean_response_minutes=result.mean_response_minutes)
 
 
-def _place(guessed: Guessed, solution: Solution, pruned_by: float | None = None) -> Place:
+def _bounded(place: Place, solution: Solution, pruned_by: float | None = None) -> Place:
     """A place with what a solve proves of it."""
-    candidate, middle = guessed.candidate, (solution.lower + solution.upper) / 2.0
-    return Place(
-        node_id=candidate.node_id,
-        station_id=candidate.station_id,
-        guess=guessed.guess,
-        cost=middle if pruned_by is None else None,
-        lower=solution.lower,
-        upper=solution.upper,
-        pruned_by=pruned_by,
-    )
+    cost = (solution.lower + solution.upper) / 2.0 if pruned_by is None else None
+    return replace(place, cost=cost, lower=solution.lower, upper=solution.upper, pruned_by=pruned_by)

@@ -1,25 +1,22 @@
 """Where one more unit should stand in a department with too many states: the best guesses, simulated.
 
-Every place gets a first guess (see `first_guess.py`), and the best of them are simulated beside the city as it is, with
-the same incidents. Both cities send the closest units. Nothing here is proven.
+Every place gets a first guess (see `assess/first_guess.py`), and the best of them are simulated beside the city as it
+is, with the same incidents. Both cities send the closest units. Nothing here is proven.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
 from runcard.assess.change import Change, FleetChange
+from runcard.assess.first_guess import FirstGuess
 from runcard.assess.outcome import FleetOutcome
 from runcard.assess.simulated import simulated_policies
 from runcard.assess.steps import NamedSteps, Steps
 from runcard.city.model import City, Objective
 from runcard.interval import Interval
-from runcard.outputs.whatif.candidates import Candidate, OneMoreCity
-from runcard.outputs.whatif.first_guess import FirstGuess
+from runcard.outputs.whatif.candidates import OneMoreCity, by_guess
 from runcard.outputs.whatif.places import Place
-from runcard.plan.words import counted
 from runcard.policy.solve_options import SolveOptions
 
 POLICY: Final = "closest-first"
@@ -29,7 +26,7 @@ INCIDENTS: Final = 100_000
 
 def simulated_places(
     ground: OneMoreCity,
-    places: Sequence[Candidate],
+    places: Sequence[Place],
     *,
     top: int,
     incidents: int | None,
@@ -48,23 +45,15 @@ def simulated_places(
         return by_name[POLICY]
 
     base = simulated(ground.base, "the department as it is")
-    steps.begin(f"a first guess at {counted(len(places), 'place')}")
-    busy = base.busy_fractions
-    first = FirstGuess(ground.base, busy, threads)
-    guesses = first.costs(places, steps.part)
-    order = np.argsort(guesses, kind="stable").tolist()
-    guessed = [
-        Place(node_id=places[n].node_id, station_id=places[n].station_id, guess=float(guesses[n])) for n in order
-    ]
+    first = FirstGuess(ground.base, base.busy_fractions, threads)
+    guessed = by_guess(places, first, steps)
     chosen = guessed[:top]
     found = []
     for number, place in enumerate(chosen, start=1):
-        changed = ground.with_unit_at(Candidate(place.node_id, place.station_id))
-        outcome = simulated(changed, f"{place.place}, {number} of {len(chosen)}")
+        outcome = simulated(ground.with_unit_at(place), f"{place.place}, {number} of {len(chosen)}")
         found.append(_simulated(place, FleetChange(base, outcome), ground.base.objective))
     found.sort(key=_change)
-    nowhere = Place(node_id="", station_id=None, guess=first.today())
-    today = _simulated(nowhere, FleetChange(base, base), ground.base.objective)
+    today = _simulated(Place("", guess=first.today()), FleetChange(base, base), ground.base.objective)
     return [today, *found, *guessed[top:]]
 
 

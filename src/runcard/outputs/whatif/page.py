@@ -2,10 +2,12 @@
 
 from typing import Final
 
+from runcard.assess.area_changes import AreaChange
+from runcard.assess.work_changes import WorkChange
 from runcard.outputs import fit_file
 from runcard.outputs.fit_file import care_words
 from runcard.outputs.whatif.layers import map_data
-from runcard.outputs.whatif.result import AreaChange, Effect, WorkChange
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import (
     a_year,
     area_words,
@@ -22,7 +24,7 @@ from runcard.outputs.whatif.words import (
 )
 from runcard.outputs.why import MEANT, why_rows
 from runcard.page import page_of
-from runcard.plan.words import misses
+from runcard.plan.words import misses, table_words
 
 MOST_AREAS: Final = 10
 """That gain, and that lose, in a table."""
@@ -41,6 +43,7 @@ def whatif_page(effect: Effect) -> str:
         yearly=a_year(effect.period),
         area_words=area_words(effect),
         plain=effect.before.plain,
+        missed=table_words(effect.before),
         care=care_words(effect.fit_faults),
         fit_file=fit_file,
         headline=headline(effect),

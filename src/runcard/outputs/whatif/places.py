@@ -1,6 +1,7 @@
 """Places for one more unit, and what it achieves there."""
 
 from dataclasses import dataclass, replace
+from math import nan
 from typing import Any
 
 from runcard.city.model import City
@@ -8,18 +9,18 @@ from runcard.city.periods import Period
 from runcard.outputs.whatif.result import days_per_year
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Place:
-    """What one more unit achieves at a place.
+    """A place for one more unit, a node of the road, and what it achieves there, so far as that is known.
 
     `cost` is what policies make as small as they can: weighted misses per incident, unless the city has another
     objective. It lies in [lower, upper]: proven, estimated, or with 95 % in a simulation.
     """
 
     node_id: str
-    station_id: str | None
+    station_id: str | None = None
     """The station that is there; None: the unit would need a new one."""
-    guess: float
+    guess: float = nan
     """The first guess at its cost, by which places were put in order."""
     cost: float | None = None
     """None if it was not solved to the end."""

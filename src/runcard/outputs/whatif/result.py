@@ -4,83 +4,20 @@ Kinds are added up as `assess/change.py` says it.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
+from runcard.assess.area_changes import AreaChange
 from runcard.assess.change import Change, Difference, FleetChange
+from runcard.assess.work_changes import WorkChange, work_of
 from runcard.city.model import DAYS_PER_YEAR, City
 from runcard.city.periods import Period
-from runcard.interval import Interval
-from runcard.plan.words import CHANCE_ONLY, unit_name
+from runcard.plan.words import CHANCE_ONLY
 
 
 def days_per_year(period: Period | None) -> float:
     """The days of a year; of a period, as many days as it has hours in a year."""
     return DAYS_PER_YEAR if period is None else DAYS_PER_YEAR * period.part_of_week
-
-
-class WorkChange(NamedTuple):
-    """How busy a unit is under the recommended policy; None where it is not there.
-
-    The units of one kind and station share their work, so each has the mean of its station. Where there is no roster,
-    a station stands for its trucks.
-    """
-
-    unit_id: str
-    kind: str
-    station_before: str | None
-    station_after: str | None
-    busy_before: float | None
-    busy_after: float | None
-
-
-def work_of(kind: str, change: FleetChange) -> list[WorkChange]:
-    """How busy each unit of a kind is, by how busy the units of its station are."""
-    homes, busy = [], []
-    for fleet in (change.before, change.after):
-        homes.append({unit_name(fleet.city, unit): unit.station_id for unit in fleet.city.units})
-        busy.append(dict(zip(fleet.problem.station_ids, fleet.busy_fractions.tolist(), strict=True)))
-    units = []
-    for unit_id in dict.fromkeys([*homes[0], *homes[1]]):
-        old, new = (of.get(unit_id) for of in homes)
-        parts = None if old is None else busy[0][old], None if new is None else busy[1][new]
-        units.append(WorkChange(unit_id, kind, old, new, *parts))
-    return units
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AreaChange:
-    """What an area gets under the recommended policy: of all kinds together, per incident in the area."""
-
-    node_id: str
-    name: str
-    incidents_before: float
-    """A day, as the incidents after."""
-    incidents_after: float
-    missed_before: float
-    missed_after: float
-    minutes_before: float
-    """Until the first unit of each kind is there, the mean over the kinds that change."""
-    minutes_after: float
-    closest_before: str
-    """The closest station with units of the first kind that changes."""
-    closest_after: str
-    more_missed: Interval
-    """By how much more standards are missed per incident; nothing is known of it where few incidents were simulated."""
-    per_year: Interval
-    """How many more standards are missed in a year."""
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it is certain that more, or fewer, standards are missed."""
-        return not self.more_missed.low <= 0.0 <= self.more_missed.high
-
-    def document(self) -> dict[str, Any]:
-        """The same as plain values, ready for JSON."""
-        own, year = asdict(self), self.per_year.document()
-        del own["more_missed"], own["per_year"]
-        yearly = {f"more_missed_per_year_{end}": year[end] for end in ("low", "high")}
-        return own | {"more_missed_per_year": self.per_year.value} | yearly
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from runcard.assess.area_changes import AreaChange
 from runcard.assess.change import Change
 from runcard.outputs.whatif.page import changed_units
-from runcard.outputs.whatif.result import AreaChange, Effect
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.whatif.words import closest_words, signed, span, standard_words
 from runcard.plan.words import misses
 from runcard.table import Cell, Row, Table

@@ -3,12 +3,13 @@
 from math import isfinite, isnan
 from typing import Final
 
+from runcard.assess.area_changes import AreaChange
 from runcard.assess.change import Change
 from runcard.assess.why import WhyMissed
 from runcard.city.model import City, Standard
 from runcard.city.periods import HOURS_PER_WEEK, Period
 from runcard.interval import Interval
-from runcard.outputs.whatif.result import AreaChange, Effect
+from runcard.outputs.whatif.result import Effect
 from runcard.outputs.why import NOT_KNOWN, why_change_words
 from runcard.plan.words import CHANCE_ONLY, article, certainty, misses
 

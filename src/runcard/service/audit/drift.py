@@ -21,15 +21,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import sqrt
 from statistics import fmean
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from scipy.special import ndtr, ndtri
 
-from runcard.plan.words import counted
-from runcard.service.audit.scores import StandardKey, decision_time, scores_of, times_of
+from runcard.plan.words import counted, round_percent
+from runcard.service.audit.scores import Score, StandardKey, decision_time, scores_of, times_of
 
 MOST_EXACT: Final = 5_000
 ALARM: Final = 0.05
@@ -92,7 +92,8 @@ class DriftRowDocument(BaseModel):
     @property
     def figures(self) -> str:
         """What was met and what was predicted."""
-        return f"met {self.met_fraction:.1%} of {counted(self.incidents, 'incident')}, predicted {self.predicted:.1%}"
+        met, predicted = (round_percent(part, 1) for part in (self.met_fraction, self.predicted))
+        return f"met {met} of {counted(self.incidents, 'incident')}, predicted {predicted}"
 
 
 class DriftDocument(BaseModel):
@@ -110,18 +111,9 @@ class DriftDocument(BaseModel):
     rows: list[DriftRowDocument]
 
 
-class _Trial(NamedTuple):
-    """One incident of a standard, whose recommended units were sent."""
-
-    chance: float
-    met: bool
-    first_minutes: float | None
-    predicted_minutes: float | None
-
-
 def find_drift(decisions: Iterable[Mapping[str, Any]]) -> DriftDocument:
     """Standards met against predicted, from decisions with their outcomes (see `AuditLog.decisions`)."""
-    trials: dict[StandardKey, dict[str, list[_Trial]]] = {}
+    trials: dict[StandardKey, dict[str, list[Score]]] = {}
     num = {"decisions": 0, "with_outcome": 0, "overridden": 0, "unknown": 0, "wrong_clocks": 0}
     for decision in decisions:
         num["decisions"] += 1
@@ -139,9 +131,7 @@ def find_drift(decisions: Iterable[Mapping[str, Any]]) -> DriftDocument:
             if score.met is None:
                 num["unknown"] += 1
                 continue
-            chance = min(1.0, max(0.0, score.chance))
-            trial = _Trial(chance, score.met, score.first_minutes, score.predicted_minutes)
-            trials.setdefault(score.standard, {}).setdefault(month, []).append(trial)
+            trials.setdefault(score.standard, {}).setdefault(month, []).append(score)
     rows = _warned([row for standard in sorted(trials) for row in _rows(standard, trials[standard])])
     warnings = _warnings(rows)
     return DriftDocument(
@@ -181,7 +171,7 @@ def _headline(rows: Sequence[DriftRowDocument], num_warnings: int) -> str:
     return f"The model fits: what was met agrees with what was predicted, for {standards}{words}."
 
 
-def _rows(standard: StandardKey, months: Mapping[str, list[_Trial]]) -> list[DriftRowDocument]:
+def _rows(standard: StandardKey, months: Mapping[str, list[Score]]) -> list[DriftRowDocument]:
     """The rows of one standard."""
     rows = [_row(standard, month, months[month]) for month in sorted(months)]
     # Of one month all months would be the same test again.
@@ -189,10 +179,10 @@ def _rows(standard: StandardKey, months: Mapping[str, list[_Trial]]) -> list[Dri
     return rows if len(rows) == 1 else [*rows, _row(standard, None, every)]
 
 
-def _row(standard: StandardKey, month: str | None, trials: Sequence[_Trial]) -> DriftRowDocument:
+def _row(standard: StandardKey, month: str | None, trials: Sequence[Score]) -> DriftRowDocument:
     """The test of one standard in one month."""
-    num, met = len(trials), sum(trial.met for trial in trials)
-    chances = np.array([trial.chance for trial in trials])
+    num, met = len(trials), sum(trial.met is True for trial in trials)
+    chances = np.clip(np.array([trial.chance for trial in trials], np.float64), 0.0, 1.0)
     first = [trial.first_minutes for trial in trials if trial.first_minutes is not None]
     predicted_first = [trial.predicted_minutes for trial in trials if trial.predicted_minutes is not None]
     p_value, (low, high), exact = compare_with_expected(chances, met)
@@ -291,5 +281,5 @@ def _odds(p_value: float) -> str:
     if p_value < 1e-6:
         return f"{start} less than 1 of 1,000,000 cases."
     if p_value > 0.1:
-        return f"{start} {p_value:.0%} of cases."
+        return f"{start} {round_percent(p_value)} of cases."
     return f"{start} 1 of {float(f'{1.0 / p_value:.2g}'):,.0f} cases."

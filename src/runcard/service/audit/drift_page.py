@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from runcard import __version__
 from runcard.page import page_of
-from runcard.plan.words import percent
+from runcard.plan.words import percent, round_percent
 from runcard.service.audit.drift import DriftDocument, DriftRowDocument, by_standard
 
 STEP: Final = 56
@@ -34,7 +34,7 @@ def luck(p_value: float) -> str:
     """How likely so large a difference is if the model is right, in a cell."""
     if p_value < 1e-6:
         return "under 1 in a million"
-    return f"{p_value:.0%}" if p_value >= 0.05 else f"1 in {float(f'{1.0 / p_value:.2g}'):,.0f}"
+    return round_percent(p_value) if p_value >= 0.05 else f"1 in {float(f'{1.0 / p_value:.2g}'):,.0f}"
 
 
 def _chart(of_standard: Sequence[DriftRowDocument]) -> Mapping[str, Any]:

@@ -5,8 +5,6 @@ the reason of an override. Parquet has the same columns with types. Times are in
 lines have whole documents as they are, with every outcome.
 """
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -14,10 +12,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
-from runcard.errors import InputError, MissingExtraError, RuncardError
-from runcard.output_file import fill_whole
-from runcard.outputs.cards.cells import safe_text, units_cell
-from runcard.plan.words import first_line
+from runcard.errors import InputError
+from runcard.output_file import check_output_file, fill_whole
+from runcard.outputs.cards.cells import ENCODING, csv_text, units_cell
+from runcard.outputs.parquet import memory_database, our_errors, write_parquet
 from runcard.service.audit.outcomes import moment_of
 from runcard.service.audit.scores import known_outcome, scores_of
 
@@ -109,9 +107,9 @@ def _in_utc(text: str | None) -> datetime | None:
 
 def csv_of(decisions: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     """The table as CSV, piece by piece, so that a log of any length can be sent."""
-    yield _lines([list(COLUMNS)]).encode("utf-8-sig")
+    yield csv_text([COLUMNS]).encode(ENCODING)
     for rows in _in_groups(decisions):
-        yield _lines([[_cell(value) for value in row.values()] for row in rows]).encode()
+        yield csv_text(map(_cell, row.values()) for row in rows).encode()
 
 
 def _in_groups(decisions: Iterable[Mapping[str, Any]]) -> Iterator[list[Row]]:
@@ -121,19 +119,13 @@ def _in_groups(decisions: Iterable[Mapping[str, Any]]) -> Iterator[list[Row]]:
         yield group
 
 
-def _lines(rows: Iterable[Iterable[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows(rows)
-    return text.getvalue()
-
-
 def _cell(value: Any) -> Any:
-    """A value as a cell: truth as 1 and 0, numbers as numbers, times of one form, and text that is no formula."""
+    """A value as a cell: truth as 1 and 0, and times of one form."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, datetime):
         return value.isoformat(timespec="microseconds")
-    return safe_text(value) if isinstance(value, str) else value
+    return value
 
 
 def write_csv(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
@@ -156,32 +148,21 @@ def _write_pieces(path: Path, pieces: Iterable[bytes]) -> Path:
     return fill_whole(path, fill)
 
 
-def write_parquet(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
+def write_table(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
     """The Parquet file that now holds the table."""
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError("an export to Parquet", "duckdb", "service") from error
+    check_output_file(path)
     values = ", ".join(f"unnest(?::{kind}[])" for kind in COLUMNS.values())
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-
-    def fill(draft: Path) -> None:
-        with duckdb.connect(":memory:", config={"threads": 1}) as database:
-            database.execute(f"CREATE TABLE rows ({columns})")
-            for rows in _in_groups(decisions):
-                database.execute(f"INSERT INTO rows SELECT {values}", [[row[name] for row in rows] for name in COLUMNS])
-            name = str(draft).replace("'", "''")
-            database.execute(f"COPY rows TO '{name}' (FORMAT parquet, USE_TMP_FILE false)")
-
-    try:
-        return fill_whole(path, fill)
-    except duckdb.Error as error:
-        raise RuncardError(f"{path}: could not be written: {first_line(error)}") from error
+    with memory_database() as database, our_errors(path):
+        database.execute(f"CREATE TABLE rows ({columns})")
+        for rows in _in_groups(decisions):
+            database.execute(f"INSERT INTO rows SELECT {values}", [[row[name] for row in rows] for name in COLUMNS])
+        return write_parquet(database, "SELECT * FROM rows", path)
 
 
 def export(decisions: Iterable[Mapping[str, Any]], path: Path) -> Path:
     """The file that now holds the log, by its ending."""
-    writers = {".csv": write_csv, ".parquet": write_parquet, ".jsonl": write_json_lines}
+    writers = {".csv": write_csv, ".parquet": write_table, ".jsonl": write_json_lines}
     if path.suffix.lower() not in writers:
         raise InputError(f"{path}: expected a name that ends in .csv, .parquet or .jsonl")
     return writers[path.suffix.lower()](decisions, path)

@@ -8,13 +8,12 @@ from typing import Any, Final
 import numpy as np
 
 from runcard.city.model import City
-from runcard.outputs.areas import PlaceCells, cells_of, coloured, projected
+from runcard.outputs.areas import NOBODY, Areas, areas_of, station_colours
 from runcard.outputs.cards.book import closest_stations
 from runcard.outputs.ground import ground_of
-from runcard.outputs.panels import AREA_COLOURS
+from runcard.outputs.unit_routes import UnitRoutes
 from runcard.plan.fleet import Fleet
 from runcard.plan.plan import Plan
-from runcard.response.routes import Routes, find_routes
 from runcard.service.policies import LoadedPolicy
 
 DECIMALS: Final = 6
@@ -29,12 +28,17 @@ class Drawn:
 
     def __init__(self, policy: LoadedPolicy) -> None:
         self.policy, self.ground = policy, policy.ground
-        self._routes: dict[tuple[str, int], Routes] = {}
+        self._routes: dict[tuple[str, int], UnitRoutes] = {}
+
+    @cached_property
+    def areas(self) -> Areas:
+        """The areas of the city."""
+        return areas_of(self.policy.city)
 
     @cached_property
     def colours(self) -> dict[str, str]:
         """The colour of each station."""
-        return station_colours(self.policy.city, self.policy.plan)
+        return colours_of(self.policy.city, self.policy.plan, self.areas)
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -44,7 +48,7 @@ class Drawn:
     @cached_property
     def map_ground(self) -> dict[str, Any]:
         """Areas, roads, and stations with their units as policies name them."""
-        ground = ground_of(self.policy.city)
+        ground = ground_of(self.policy.city, self.areas)
         for area in ground["areas"]:
             area["name"] = self.names.get(area["id"], area["name"])
         for station in ground["stations"]:
@@ -61,32 +65,17 @@ class Drawn:
 
         Of two units of a station the second takes another road, where the city says so.
         """
-        city = self.ground.seen_by(fleet)
         if (fleet.kind, point) not in self._routes:
             if len(self._routes) >= MOST_KEPT:
                 self._routes.clear()
-            self._routes[fleet.kind, point] = find_routes(city, [point])
-        routes, found = self._routes[fleet.kind, point], list[dict[str, Any]]()
-        several = [i for i in set(stations) if list(stations).count(i) > 1]
-        second = routes.second_routes(several) if several and city.driving.second_route == "disjoint" else {}
-        for place, (i, unit_id) in enumerate(zip(stations, units, strict=False)):
-            links = routes.route(0, i)
-            if list(stations[:place]).count(i) % 2 == 1:
-                links = second.get((0, i), links)
-            numbers, station = links.tolist(), city.stations[i]
-            minutes = sum(city.links[number].mean_minutes for number in numbers) + city.turnout.mean_minutes
-            drive = {"unit": unit_id, "kind": fleet.kind, "station": station.station_id, "minutes": minutes}
-            found.append(drive | {"links": numbers, "line": self._line(city, station.node_id, numbers)})
-        return found
-
-    def _line(self, city: City, node_id: str, links: Sequence[int]) -> list[float]:
-        """The places along a route, flat, from a node on."""
-        flat = [*self._place(node_id)]
-        for number in links:
-            link = city.links[number]
-            node_id = link.to_node_id if link.from_node_id == node_id else link.from_node_id
-            flat += self._place(node_id)
-        return flat
+            self._routes[fleet.kind, point] = UnitRoutes(self.ground.seen_by(fleet), [point])
+        routes, drives = self._routes[fleet.kind, point], list[dict[str, Any]]()
+        for i, unit_id, links in zip(stations, units, routes.links(0, stations), strict=False):
+            minutes = routes.drive_minutes(links) + routes.city.turnout.mean_minutes
+            home, line = routes.city.stations[i].station_id, [self._place(name) for name in routes.nodes(i, links)]
+            drive = {"unit": unit_id, "kind": fleet.kind, "station": home, "minutes": minutes}
+            drives.append(drive | {"links": links, "line": [number for place in line for number in place]})
+        return drives
 
     def shared(self, drives: Sequence[dict[str, Any]]) -> list[list[float]]:
         """The links that two or more of some drives share, each as [x1, y1, x2, y2]."""
@@ -96,29 +85,19 @@ class Drawn:
         return [line for line in lines if line[:2] != line[2:]]
 
 
-def station_colours(city: City, plan: Plan) -> dict[str, str]:
+def colours_of(city: City, plan: Plan, areas: Areas) -> dict[str, str]:
     """By station: a colour that its neighbours, and theirs when the closest is busy, do not have where possible."""
-    number = {station.station_id: i for i, station in enumerate(city.stations)}
-    places = projected([node.x_coord for node in city.nodes], [node.y_coord for node in city.nodes])
-    place_of = dict(zip((node.node_id for node in city.nodes), places.tolist(), strict=True))
-    pairs: set[tuple[int, int]] = set()
-    known: dict[tuple[str, ...], PlaceCells] = {}  # most kinds go to the same places
+    area_of, number, maps = {name: n for n, name in enumerate(areas.node_ids)}, city.station_numbers, []
     for fleet in plan.fleets:
-        problem, first = fleet.problem, dict[str, int]()
+        problem = fleet.problem
+        stations, first = np.array([number[name] for name in problem.station_ids]), dict[str, int]()
         for point, node_id in enumerate(problem.point_ids):
             first.setdefault(node_id, point)
-        nodes = tuple(first)
-        if nodes not in known:
-            known[nodes] = cells_of(np.array([place_of[node_id] for node_id in nodes]))
-        areas = known[nodes]
-        own = np.array([number[name] for name in problem.station_ids])
-        ranked = own[problem.order[list(first.values())][:, :NUM_RANKS]]
-        of_cell = dict(zip(areas.cell_of.tolist(), ranked.tolist(), strict=True))
-        for i, j in areas.neighbours:
-            pairs |= {(a, b) for a, b in zip(of_cell[i], of_cell[j], strict=True) if a != b}
-    stations = [place_of[station.node_id] for station in city.stations]
-    found = coloured(stations, pairs, len(AREA_COLOURS))
-    return {name: AREA_COLOURS[found[i] % len(AREA_COLOURS)] for name, i in number.items()}
+        ranked = np.full((min(NUM_RANKS, len(stations)), len(area_of)), NOBODY)
+        ranked[:, [area_of[node_id] for node_id in first]] = stations[problem.order[list(first.values())]].T[:NUM_RANKS]
+        maps += ranked.tolist()
+    stations = areas.plane.nodes[[city.node_numbers[station.node_id] for station in city.stations]]
+    return dict(zip(number, station_colours(stations, areas, maps), strict=True))
 
 
 def area_names(city: City, plan: Plan) -> dict[str, str]:

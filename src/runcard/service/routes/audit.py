@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from runcard.service.audit.drift import DriftDocument, find_drift
-from runcard.service.audit.export import write_csv, write_parquet
+from runcard.service.audit.export import write_csv, write_table
 from runcard.service.audit.outcomes import limit_of
 from runcard.service.parts import Parts, parts_of
 from runcard.service.problems import ProblemError, refusals
@@ -117,8 +117,8 @@ def table(request: Request, since: Since = None, until: Until = None) -> Respons
 
 @router.get(
     "/v1/decisions.parquet", summary="The audit log as Parquet", response_class=Response,
-    responses=refusals(422, 501, 503) | _content("The table.", PARQUET),
+    responses=refusals(422, 503) | _content("The table.", PARQUET),
 )  # fmt: skip
 def parquet(request: Request, since: Since = None, until: Until = None) -> Response:
     """The same table as a Parquet file."""
-    return _sent(parts_of(request), write_parquet, "decisions.parquet", PARQUET, since, until)
+    return _sent(parts_of(request), write_table, "decisions.parquet", PARQUET, since, until)

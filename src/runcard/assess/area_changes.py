@@ -17,8 +17,9 @@ kinds are added end by end. Where fewer than `FEWEST` incidents were seen, nothi
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from math import inf
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +28,44 @@ from runcard.assess.change import Difference, FleetChange
 from runcard.assess.team_shares import TeamShares
 from runcard.interval import Interval
 from runcard.mdp.problem import MINUTES, P_LATE
-from runcard.outputs.whatif.result import AreaChange
 from runcard.simulate.result import interval_of
 
 FEWEST: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaChange:
+    """What an area gets under the recommended policy: of all kinds together, per incident in the area."""
+
+    node_id: str
+    name: str
+    incidents_before: float
+    """A day, as the incidents after."""
+    incidents_after: float
+    missed_before: float
+    missed_after: float
+    minutes_before: float
+    """Until the first unit of each kind is there, the mean over the kinds that change."""
+    minutes_after: float
+    closest_before: str
+    """The closest station with units of the first kind that changes."""
+    closest_after: str
+    more_missed: Interval
+    """By how much more standards are missed per incident; nothing is known of it where few incidents were simulated."""
+    per_year: Interval
+    """How many more standards are missed in a year."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is certain that more, or fewer, standards are missed."""
+        return not self.more_missed.low <= 0.0 <= self.more_missed.high
+
+    def document(self) -> dict[str, Any]:
+        """The same as plain values, ready for JSON."""
+        own, year = asdict(self), self.per_year.document()
+        del own["more_missed"], own["per_year"]
+        yearly = {f"more_missed_per_year_{end}": year[end] for end in ("low", "high")}
+        return own | {"more_missed_per_year": self.per_year.value} | yearly
 
 
 class PointMeans(NamedTuple):

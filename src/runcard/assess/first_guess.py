@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from runcard.city.aprons import apron_nodes, start_minutes, with_aprons
 from runcard.city.model import City, Objective, Station, Unit
-from runcard.outputs.whatif.candidates import Candidate
 from runcard.response.engine import engine_for
 from runcard.response.teams import Teams
 from runcard.response.travel import Needs, Travel, needs_of, travel_of
@@ -131,8 +130,8 @@ class FirstGuess:
                 cost[some] += goal.weight[some] * (one.settled + one.not_sent)[0]  # a unit that never goes
         return float(cost @ self._rate_shares)
 
-    def costs(self, places: Sequence[Candidate], progress: Callable[[float], None] | None = None) -> Floats:
-        """[place] the mean cost of an incident with one more unit there, about."""
+    def costs(self, places: Sequence[str], progress: Callable[[float], None] | None = None) -> Floats:
+        """[place] the mean cost of an incident with one more unit at a node, about."""
         trucks = self.city.trucks
         shrink = sum(trucks) / (sum(trucks) + 1.0)
         queue, new_busy = self._queue(shrink), float(shrink * np.repeat(self.busy, trucks).mean())
@@ -232,9 +231,9 @@ def _late_alone(travel: Travel, needs: Needs) -> Floats:
     return spread
 
 
-def _city_of(city: City, places: Sequence[Candidate]) -> City:
-    """The city with a station of one unit at each of some places, and no others."""
-    stations = tuple(Station(f"place {n}", one.node_id, 1) for n, one in enumerate(places))
+def _city_of(city: City, places: Sequence[str]) -> City:
+    """The city with a station of one unit at each of some nodes, and no others."""
+    stations = tuple(Station(f"place {n}", node_id, 1) for n, node_id in enumerate(places))
     kind, has_roster = city.units[0].kind, city.has_roster
     units = tuple(Unit(one.station_id, one.station_id, kind) for one in stations) if has_roster else ()
     found = replace(city, stations=stations, units=units)

@@ -8,11 +8,16 @@ import pytest
 from scipy.stats import spearmanr
 
 import runcard
+from runcard.assess.first_guess import FirstGuess, inserted
 from runcard.city import Driving, Outside, demo_city, generate_grid
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.solve import solve_optimal
 from runcard.outputs.whatif.candidates import OneMoreCity
-from runcard.outputs.whatif.first_guess import FirstGuess, inserted
+
+
+def nodes_of(ground: OneMoreCity) -> list[str]:
+    """The node of every place."""
+    return [place.node_id for place in ground.candidates(anywhere=True)]
 
 
 def miss_by_enumeration(p_late: list[float], busy: list[float], outside: float, trucks: int, arrivals: int) -> float:
@@ -53,7 +58,7 @@ def test_the_guess_is_exact_for_one_truck_and_hardly_any_incidents() -> None:
     assert guess.today() == pytest.approx(exact.cost, rel=1e-5)
     place = ground.candidates(anywhere=True)[-1]
     changed = runcard.evaluate(runcard.solve_problem(dispatch_problem(ground.with_unit_at(place)), "closest-first"))
-    assert guess.costs([place])[0] == pytest.approx(changed.cost, rel=1e-5)
+    assert guess.costs([place.node_id])[0] == pytest.approx(changed.cost, rel=1e-5)
 
 
 def test_the_new_unit_takes_over_its_part_of_the_work() -> None:
@@ -64,7 +69,7 @@ def test_the_new_unit_takes_over_its_part_of_the_work() -> None:
     guess = FirstGuess(ground.base, busy)
     assert guess.today() == pytest.approx(busy.prod(), rel=1e-12)
     shrunk = 0.75 * np.append(busy, busy.mean())
-    assert guess.costs(ground.candidates(anywhere=True)) == pytest.approx(shrunk.prod(), rel=1e-12)
+    assert guess.costs(nodes_of(ground)) == pytest.approx(shrunk.prod(), rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["engine", "ladder"])
@@ -73,7 +78,7 @@ def test_the_guess_puts_the_places_of_a_department_in_about_the_right_order(kind
     ground = OneMoreCity(demo_city(), kind)
     places = ground.candidates(anywhere=True)[:30]
     busy = runcard.evaluate(runcard.solve_problem(dispatch_problem(ground.base))).busy_fractions
-    guesses = FirstGuess(ground.base, busy).costs(places)
+    guesses = FirstGuess(ground.base, busy).costs([place.node_id for place in places])
     exact = [solve_optimal(dispatch_problem(ground.with_unit_at(one), minutes=False)).upper for one in places]
     assert spearmanr(guesses, exact).statistic > 0.9
 
@@ -81,10 +86,9 @@ def test_the_guess_puts_the_places_of_a_department_in_about_the_right_order(kind
 def test_batches_and_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Places in batches of three on two threads get the same guesses as all at once."""
     ground = OneMoreCity(generate_grid(side=4, num_stations=3, load=0.1, seed=2), "truck")
-    places = ground.candidates(anywhere=True)
-    busy = np.full(3, 0.1)
+    places, busy = nodes_of(ground), np.full(3, 0.1)
     together = FirstGuess(ground.base, busy).costs(places)
-    monkeypatch.setattr("runcard.outputs.whatif.first_guess.BATCH", 3)
+    monkeypatch.setattr("runcard.assess.first_guess.BATCH", 3)
     parts: list[float] = []
     apart = FirstGuess(ground.base, busy, 2).costs(places, parts.append)
     assert apart == pytest.approx(together, rel=1e-12)
