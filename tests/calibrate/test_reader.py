@@ -220,7 +220,7 @@ def test_all_rows_at_once_are_taken_as_one_by_one(seed: int, tmp_path: Path) -> 
         time_format=FORMATS[seed % len(FORMATS)],
         time_zone=rng.choice((None, PACIFIC)),
     )
-    path = tmp_path / f"log[{seed}]*.csv"
+    path = tmp_path / f"log'[{seed}]*.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator=rng.choice(("\n", "\r\n")))
         writer.writerows([LOG_COLUMNS, *dirty_rows(rng, mapping.time_format)])

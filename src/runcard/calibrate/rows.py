@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 BLOCK: Final = 1 << 20
-ROW_LINE: Final = "row_number() OVER () + 1"
-"""The line of a row where every row is a line, the first of which is behind the header."""
 SPACES: Final = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
 """What `str.strip` takes away."""
 STRIPPED: Final = f"""CREATE MACRO stripped(cell) AS
@@ -104,14 +102,14 @@ def read_rows(sources: Sequence[Source], mapping: LogMapping, day_pattern: str, 
                 ) from None
             except OSError as error:
                 raise InputError(f"{path}: the file cannot be read: {error.strerror}") from None
-        return table.rows()
+        return table.rows(len(sources))
 
 
 def _read_file(table: "_Table", number: int, source: Source, mapping: LogMapping, rejected: Rejected) -> None:
     """Put the rows of a file into the table, as they are if each has its line, or by way of a tidy copy."""
     import duckdb
 
-    with source.path.open(newline="", encoding=mapping.encoding) as file, TemporaryDirectory() as folder:
+    with source.path.open(newline="", encoding=mapping.encoding) as file:
         reader = csv.reader(file, delimiter=mapping.separator)
         header = _header(source, reader)
         places = {key: header.index(name) for key, name in source.columns.items()}
@@ -120,19 +118,21 @@ def _read_file(table: "_Table", number: int, source: Source, mapping: LogMapping
         if num_plain is not None:
             options = f"skip = 1, delim = chr({ord(mapping.separator)}), max_line_size = {csv.field_size_limit()}"
             with suppress(duckdb.Error):
-                if table.insert(number, source.path, len(header), places, ROW_LINE, options) == num_plain:
+                if table.read(number, source.path, len(header), places, "NULL", options) == num_plain:
                     return
-                table.drop(number)
         file.seek(0)
         reader = csv.reader(file, delimiter=mapping.separator)
         next(reader)
-        tidy = Path(folder) / "rows.csv"
-        with tidy.open("w", newline="", encoding="utf-8", errors="replace") as copy:
-            writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
-            for line, cells in _cells(reader, len(header), rejected, source.prefix):
-                writer.writerow([line, *(cells[place] for place in places.values())])
-        places = {key: place for place, key in enumerate(places, start=1)}
-        table.insert(number, tidy, len(places) + 1, places, "cell0::BIGINT", "new_line = '\\n', parallel = false")
+        with TemporaryDirectory() as folder:
+            tidy = Path(folder) / "rows.csv"
+            with tidy.open("w", newline="", encoding="utf-8", errors="replace") as copy:
+                writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
+                rows = _cells(reader, len(header), rejected, source.prefix)
+                writer.writerows([line, *map(cells.__getitem__, places.values())] for line, cells in rows)
+            places = {key: place for place, key in enumerate(places, start=1)}
+            longest = 4 * csv.field_size_limit() * (len(places) + 1)
+            options = f"new_line = '\\n', parallel = false, max_line_size = {longest}"
+            table.read(number, tidy, len(places) + 1, places, "cell0", options)
 
 
 def _header(source: Source, reader: Any) -> list[str]:
@@ -200,30 +200,30 @@ class _Table:
         for key in TIMES:
             if key in keys:
                 self._parts |= {f"{key} {part}": (part, key, f"{part}({{}})") for part in ("day", "clock")}
-        columns = "".join(f', "{name}" VARCHAR' for name in self._parts)
-        database.execute(f"CREATE TABLE rows (source INTEGER, line BIGINT{columns})")
         database.execute(STRIPPED)
         database.execute(f"CREATE MACRO day(time) AS regexp_extract(time, '{day_pattern}')")
         database.execute("CREATE MACRO clock(time) AS substr(time, length(day(time)) + 1)")
 
-    def insert(self, source: int, path: Path, width: int, places: Mapping[str, int], line: str, options: str) -> int:
-        """The number of rows of a file, which are in the table from now on; `line` says on which line one begins."""
-        cells = {key: f"stripped(cell{place})" for key, place in places.items()}
-        texts = ", ".join(part.format(cells.get(key, "''")) for _, key, part in self._parts.values())
+    def read(self, source: int, path: Path, width: int, places: Mapping[str, int], line: str, options: str) -> int:
+        """The number of rows of a file, which are now in a table; NULL is the line of each if every line is a row."""
+        cells = dict.fromkeys(LOG_COLUMNS, "''") | {key: f"stripped(cell{place})" for key, place in places.items()}
+        texts = "".join(f', {part.format(cells[key])} AS "{name}"' for name, (_, key, part) in self._parts.items())
         columns = {f"cell{place}": "VARCHAR" for place in range(width)}
         name = glob.escape(str(path)).replace("'", "''")
-        inserted = self._database.execute(
-            f"INSERT INTO rows SELECT {source}, {line}, {texts} FROM read_csv('{name}', columns = {columns}, "
-            f"auto_detect = false, header = false, quote = '\"', escape = '\"', compression = 'none', {options})"
+        table = self._database.execute(
+            f"CREATE OR REPLACE TABLE rows{source} AS SELECT {line}::BIGINT AS line{texts} "
+            f"FROM read_csv('{name}', columns = {columns}, auto_detect = false, header = false, quote = '\"', "
+            f"escape = '\"', compression = 'none', {options})"
         )
-        return int(inserted.fetchall()[0][0])
+        return int(table.fetchall()[0][0])
 
-    def drop(self, source: int) -> None:
-        """Take the rows of a file out of the table."""
-        self._database.execute(f"DELETE FROM rows WHERE source = {source}")
-
-    def rows(self) -> Rows:
-        """All rows of the table."""
+    def rows(self, num_sources: int) -> Rows:
+        """All rows of the tables."""
+        tables = (  # their rows are in the order of the file
+            f"SELECT {source} AS source, * REPLACE (coalesce(line, rowid + 2) AS line) FROM rows{source}"
+            for source in range(num_sources)
+        )
+        self._database.execute(f"CREATE VIEW rows AS {' UNION ALL '.join(tables)}")
         texts: dict[str, tuple[str, ...]] = {}
         for of, _, _ in self._parts.values():
             if of not in texts:
