@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.row import Row
 from runcard.city import City, DemandPoint, Link, Node, Station, generate_grid
-from runcard.city.importers.rows import CsvFile
+from runcard.city.importers.rows import Columns, open_csv
 from runcard.errors import SizeError
 from runcard.mdp.from_city import dispatch_problem
 from runcard.mdp.layout import VALUE_PADDING
@@ -141,6 +141,6 @@ def _seconds_of_rows(num_rows: int) -> float:
         path, row = Path(folder) / "a.csv", "{0},{0},{1},12.5,30,residential\n"
         path.write_text("id,u,v,length,speed,class\n" + "".join(row.format(n, n + 1) for n in range(num_rows)))
         began = time.perf_counter()
-        columns = CsvFile(path).columns({"id": "id", "from": "u", "to": "v", "length": "length"})
-        assert float(columns.numbers("length")[0].sum()) == 12.5 * num_rows
+        columns = Columns.read(open_csv(path), {"id": "id", "from": "u", "to": "v", "length": "length"})
+        assert float(columns.numbers("length").sum()) == 12.5 * num_rows
         return time.perf_counter() - began

@@ -150,6 +150,15 @@ def test_a_difference_is_proven_where_exact_and_paired_where_simulated() -> None
     assert runcard.difference(week.first.in_period("day"), week.last.in_period("day")).missed.difference.high <= 0.0
 
 
+def test_the_optimum_of_one_kind_is_not_that_of_the_city() -> None:
+    """Where another kind is sent by another policy, nobody knows how far a plan is from the best one."""
+    city = grid_department(side=3, engines=3, ladders=2)
+    for policy, known in (("closest-first", False), ("optimal", True)):
+        plan = runcard.solve(city, {"engine": "optimal", "ladder": policy})
+        found = runcard.assess(city, {"plan": plan}, how="exact")
+        assert (found.gap_to_optimum(found.first) is not None) is known
+
+
 def test_parts_add_up_where_several_kinds_are_simulated() -> None:
     """To what is missed by all kinds together, though each kind has met as many incidents as chance had it."""
     found = runcard.assess(grid_department(side=3, engines=3, ladders=2, load=0.3), NAMES, incidents=1_000)

@@ -1,6 +1,9 @@
 """Every number of a report is that of a comparison or a simulation."""
 
 from dataclasses import astuple
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from runcard.assess.auto import (
     policy_for,
     solved_city,
 )
+from runcard.assess.change import FleetChange
 from runcard.assess.exact import assess_exactly
 from runcard.assess.outcome import avoided, larger_by, weighted
 from runcard.assess.policy_choice import SECONDS_OF_CHOICE, best_policy, is_small
@@ -183,3 +187,10 @@ def test_a_sum_is_sure_of_what_the_ends_of_its_parts_allow(proven: bool) -> None
     found = weighted(parts)
     assert astuple(found)[:3] == pytest.approx((a * one.value + b * other.value, min(sums), max(sums)))
     assert found.proven is proven
+
+
+def test_a_change_is_proven_if_both_ends_are() -> None:
+    """What is proven before says nothing of what is only estimated after."""
+    for before, after in product([True, False], repeat=2):
+        ends: Any = [SimpleNamespace(missed=Interval(0.2, 0.18, 0.23, proven=proven)) for proven in (before, after)]
+        assert FleetChange(*ends).proven is (before and after)

@@ -21,8 +21,9 @@ from tests.calibrate.cities import (
 )
 
 from runcard.calibrate.build import build_city
-from runcard.calibrate.fit import Fit, fit_city, pairs_at_once, pairs_together
+from runcard.calibrate.fit import Fit, _rate_numbers, fit_city, pairs_at_once, pairs_together
 from runcard.calibrate.goodness import judge_fit
+from runcard.calibrate.hours import PeriodFit
 from runcard.calibrate.log import Log, read_log
 from runcard.calibrate.mapping import TIMES, read_mapping
 from runcard.city import City, Period, Standard, read_city, write_city
@@ -266,6 +267,15 @@ def test_periods_are_found_kept_or_left_out(small_log: Log) -> None:
     short_fit = fit_city(road_city(), _cut(small_log, short))
     assert short_fit.city.periods == (ALWAYS,)
     assert short_fit.notes[0].startswith("no periods of the week: the log has only ")
+
+
+def test_a_rate_counts_every_hour_of_the_week_alike() -> None:
+    """A log of ten days has some hours more often than others: 100 incidents in them may be 9 a day in a whole week."""
+    ones, counts = np.ones((2, 1)), np.array([[60], [40]])
+    week = PeriodFit(("day", "night"), np.zeros(168, np.int64), ones, ones, ones, counts, 0.0, np.array([9.0]))
+    (own, *_), (alike,) = (_rate_numbers(("fire",), counts, 10.0, periods, 1.0) for periods in (week, None))
+    assert (alike.value, own.value) == pytest.approx((10.0, 9.0))
+    assert (own.low, own.high) == pytest.approx((0.9 * alike.low, 0.9 * alike.high))
 
 
 def test_a_log_without_unit_names_fits_a_plain_city(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from tests.calibrate.cities import DAY, SCALE, road_city, true_city
 
-from runcard.calibrate.draws import draw
 from runcard.calibrate.made_up import make_up, workloads
 from runcard.city import City
 from runcard.city.model import Driving, Turnout
@@ -135,18 +134,8 @@ def test_first_due_is_the_closest_station_by_hand() -> None:
     assert all(one.first_due for one in workloads(same, incidents=200, seed=1).values())
 
 
-@pytest.mark.parametrize(("model", "cv"), [("exponential", None), ("gamma", 0.5), ("lognormal", 0.5), ("gamma", 0.0)])
-def test_draws_have_their_mean_and_variation(model: str, cv: float | None) -> None:
-    """Times of each law have the mean and the coefficient of variation that they should."""
-    found = draw(np.random.default_rng(1), model, cv, np.full(40_000, 3.0))
-    assert found.mean() == pytest.approx(3.0, rel=0.03)
-    assert found.std() / 3.0 == pytest.approx(1.0 if cv is None else cv, rel=0.05, abs=1e-12)
-
-
-def test_what_cannot_be_made_up() -> None:
-    """Other laws, and a start with an offset, are errors in words."""
-    with pytest.raises(InputError, match="cannot be drawn with the law pareto"):
-        draw(np.random.default_rng(1), "pareto", None, np.ones(3))
+def test_a_start_with_an_offset_is_refused() -> None:
+    """Logs are in local time: a start that has an offset from UTC is an error in words."""
     with pytest.raises(InputError, match="expected a local time, without an offset"):
         make_up(road_city(), incidents=1, seed=1, start=MONDAY.replace(tzinfo=UTC))
 

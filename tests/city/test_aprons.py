@@ -39,6 +39,16 @@ def test_every_route_grows_by_the_start() -> None:
     assert (after.shared_links[~apart] == before.shared_links[~apart] + 1).all()
 
 
+def test_units_drive_home_over_their_aprons() -> None:
+    """From every node, and as long as on the way there where roads are no longer that way."""
+    roads = find_routes(with_aprons(road_city(), 0.7))
+    (without,), (home,) = (
+        [minutes for _, _, minutes in routes.roads.minutes_to(routes.stations)]
+        for routes in (find_routes(road_city()), roads)
+    )
+    assert home[:, : without.shape[1]] == pytest.approx(without + 0.7)
+
+
 def test_names_that_are_taken() -> None:
     """A node that is called like an apron stays, and the apron gets another name."""
     city = road_city()

@@ -19,9 +19,11 @@ def test_rows_have_the_numbers_that_a_spreadsheet_shows() -> None:
 
 
 def test_a_quote_that_is_never_closed_is_named_by_its_row() -> None:
-    """Not by the end of the text, where the reader notices it."""
-    with pytest.raises(UnreadableError, match="row 3 is not valid CSV: a quote is opened there and never closed"):
-        list(CsvText('a,b\n1,2\n3,"4\n5,6\n7,8\n').rows)
+    """Not by the end of the text, or by the quote that seems to close it, where the reader notices it."""
+    for rest, reason in (("5,6\n", "a quote is opened there and never closed"), ('5,"6"\n', "',' expected after '\"'")):
+        with pytest.raises(UnreadableError) as caught:
+            list(CsvText(f'a,b\n1,2\n3,"4\n{rest}7,8\n').rows)
+        assert str(caught.value) == f"row 3 is not valid CSV: {reason}"
 
 
 @pytest.mark.parametrize(

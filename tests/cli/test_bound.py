@@ -13,13 +13,16 @@ import pytest
 from tests.departments import grid_department
 from tests.weeks import with_days
 
+from runcard.assess.auto import Effort
+from runcard.assess.policy_choice import policy_choices
 from runcard.assess.steps import city_problem
 from runcard.city import City, Objective, generate_grid, read_city, write_city
 from runcard.mdp.bound import BoundProgress, LowerBound
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.solve import solve_optimal
-from runcard.outputs.bound import Bounded
+from runcard.outputs.bound import Bounded, bound_city
 from runcard.outputs.bound_words import percent_down, share_words, tenths
+from runcard.policy.solve_options import SolveOptions
 
 PART = 0.9
 KEYS = ["city", "lower", "proven", "neighbourhood", "num_neighbourhoods", "steps", "seconds"]
@@ -299,6 +302,23 @@ def test_the_errors_of_chances_are_in_what_policies_reach(
     after = found()
     assert after["late_fraction"] == before["late_fraction"]
     assert (after["low"], after["high"]) == pytest.approx((before["low"] - 0.01, before["high"] + 0.01))
+
+
+def test_the_errors_of_chances_are_in_the_share_that_is_kept_at_least(
+    known: list[dict[str, Any]], grid_folder: Path
+) -> None:
+    """Where chances may be off by a thousandth, a policy may gain two less, of one more that can be gained."""
+    choices = policy_choices(["closest-first", "optimal"], SolveOptions())
+    found = bound_city(read_city(grid_folder), choices, Effort(incidents=2_000), bounded=lambda _: None)
+    (kind,), error = found.bounds, 0.001
+    sure, rough = (replace(found, errors={kind: off}).share(found.beside.last) for off in (0.0, error))
+    assert sure is not None
+    assert rough is not None
+    assert rough.value == sure.value
+    closest, other = (outcome.missed.value for outcome in found.beside)
+    part = (closest - other) / (closest - found.lower)
+    least = (closest - other - 2.0 * error) / (closest - found.lower + error)
+    assert rough.low == pytest.approx(sure.low - (part - least), abs=0.1 * (part - least))
 
 
 def test_the_sum_of_kinds_is_rounded_to_the_safe_side() -> None:

@@ -104,7 +104,7 @@ cards FILE -o new.csv --period day :: expected no period
 decide cards.csv --busy none --at-xy 0,0 :: expected no --at-xy
 decide cards.csv --busy none --at n1 --from E1=n2 :: expected no --from
 decide cards.csv --busy none --at n1 --city city :: expected no --city
-decide missing.csv --busy none --at n1 :: missing.csv: expected a file of run cards, got none
+decide missing.csv --busy none --at n1 :: missing.csv: the file is missing
 decide . --busy none --at n1 :: expected a policy file, found a folder
 """
     refuse(table, FILE=department_file)
@@ -144,7 +144,7 @@ def test_what_is_no_policy_file_is_called_so(run: Run, department_file: Path, tm
         assert f"{arguments[1]}: expected a policy file, as runcard solve writes it, found a file of another" in ran.err
         assert ("runcard decide reads the .csv file" in ran.err) == (arguments[1].suffix != ".toml")
     (tmp_path / "folder.csv").mkdir()
-    for name, words in (("missing.csv", "got none"), ("folder.csv", "got a folder")):
+    for name, words in (("missing.csv", "the file is missing"), ("folder.csv", "expected a file, got a folder")):
         ran = run("decide", tmp_path / name, *question)
         assert (ran.code, ran.out) == (2, "")
-        assert f"{name}: expected a file of run cards, {words}" in ran.err
+        assert f"{name}: {words}" in ran.err

@@ -117,7 +117,7 @@ whatif CITY --add engine@central -o page.pdf :: expected a name that ends in .ht
 whatif CITY --add engine@central -o nowhere/page.html :: expected an existing folder to write to
 whatif CITY --add engine@central --policy best :: expected a policy, one of
 whatif CITY --add engine@central --period night :: expected no period
-whatif CITY --add engine@central --write-city . :: expected an empty or new folder
+whatif CITY --add engine@central --write-city . -o page.html :: expected an empty or new folder for the changed city
 whatif CITY --one-more engine --close quayside :: expected no --close with it
 whatif CITY --one-more engine --policy optimal :: expected no --policy with it
 whatif CITY --add engine@quayside --anywhere :: expected it with runcard site

@@ -198,6 +198,8 @@ def test_the_mean_of_a_measure_may_be_below_nothing() -> None:
     assert upper is not None
     assert lower <= exact <= upper < lower + 1e-12
     assert mean == pytest.approx(-1.0 / 3.0)
+    rough = evaluate_rule(problem, OrderRule(problem.order), measures=odd, proven=("late", "odd"), errors={"odd": 0.25})
+    assert rough.measures["odd"] == pytest.approx((mean, lower - 0.25, upper + 0.25))
     assert 0.0 <= found.lower <= found.late_fraction <= found.upper
 
 

@@ -42,6 +42,7 @@ from .problems import make_problem
             {"incidents_per_day": np.array([1e50, 1.0])},
             "a load of at most 1000 incidents per truck and busy time, got 1",
         ),
+        ({"incidents_per_day": np.array([1e3, 3e3]), "returns_per_day": 1.0}, r"at most 1000 .* got 1\.33e\+03"),
         *(({"cost_error": error}, "error >= 0 of cost") for error in (-1e-9, float("nan"))),
         ({"measure_errors": {"minutes": float("inf")}}, "error >= 0 of minutes"),
         ({"measure_errors": {"hours": 1.0}}, "errors only for measures that are there"),

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import datetime
+from math import nan
 
 import pytest
 from tests.departments import grid_department
@@ -39,6 +40,16 @@ def test_a_document_adds_up(department: Plan) -> None:
         changed = [kind for kind in kinds if not set(kind["units"]) <= set(option["team"])]
         assert len(changed) == 1
     assert set(document["truck_prices"]) == set(department.unit_ids)
+
+
+def test_a_price_that_is_not_known_is_no_price(department: Plan) -> None:
+    """Where that of one kind is not known, neither is the sum."""
+    answer = department.decide(Situation(at="n5", type="fire"))
+    for number, kind in enumerate(answer.kinds):
+        kinds = [*answer.kinds]
+        kinds[number] = replace(kind, decision=replace(kind.decision, price=nan))
+        document = replace(answer, kinds=tuple(kinds)).document()
+        assert (document["price"], document["kinds"][number]["price"]) == (None, None)
 
 
 def test_the_type_may_be_left_out_where_there_is_one() -> None:

@@ -1,12 +1,14 @@
 """Policies by name, and the options that every one of them is solved with."""
 
 import inspect
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
-from runcard.errors import InputError
+from runcard.errors import InputError, NotConvergedError
 from runcard.mdp.progress import Progress
+from runcard.policy import one_step
+from runcard.policy.closest_first import closest_first_value
 from runcard.policy.solve import LABELS, POLICY_NAMES, RECIPES, check_horizon, solve_named, solve_problem
 from runcard.policy.solve_options import SolveOptions
 
@@ -35,6 +37,14 @@ def test_progress_hears_bounds_where_there_are_some() -> None:
     policy = solve_problem(PROBLEM, progress=heard.append)
     assert policy.certificate is not None
     assert (heard[-1].lower, heard[-1].upper) == (policy.certificate.lower, policy.certificate.upper)
+
+
+def test_no_step_is_made_from_values_that_did_not_converge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One-step improves on the values of closest-first: of wrong ones nobody knows what it makes."""
+    solved = closest_first_value(PROBLEM)
+    monkeypatch.setattr(one_step, "closest_first_value", lambda *_: replace(solved, converged=False))
+    with pytest.raises(NotConvergedError, match="the values of closest-first did not converge"):
+        solve_problem(PROBLEM, "one-step")
 
 
 def test_a_horizon_is_for_a_policy_that_has_one() -> None:

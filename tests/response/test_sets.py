@@ -23,6 +23,7 @@ from tests.response.test_tree import engines
 from runcard.city import Driving, Outside, Turnout, generate_grid
 from runcard.response.lattice import Lattice
 from runcard.response.laws import driving_laws
+from runcard.response.plane import Plane
 from runcard.response.point_tree import times_on
 from runcard.response.sets import Sets
 from runcard.response.table import response_table
@@ -157,6 +158,16 @@ def test_the_error_of_drawn_sets_counts_what_was_fitted(make_city: Any) -> None:
         found = sets._estimate(late, known, smaller, (powers, 0.0 * powers[0]), np.full(num, 1.0 / num), sets._controls)
         spread.append(np.mean(found[1][three] ** 2) * num)
     assert 0.95 < np.mean(spread) < 1.2
+
+
+def test_the_error_of_pairs_is_part_of_that_of_teams(make_city: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Teams are found from what is known of pairs, and are no better known than these."""
+    city = delta(make_city, driving=Driving("gamma", cv=0.5), trucks_per_incident=3, shared_delay=0.5)
+    (sets,) = engines(city, Sets)
+    points = np.arange(len(city.demand))
+    (_, own), arrived = sets.late(points), Plane.arrived_by_target
+    monkeypatch.setattr(Plane, "arrived_by_target", lambda *given: (*arrived(*given)[:2], 0.25))
+    assert sets.late(points)[1] == pytest.approx(own + 0.25, abs=0.01)
 
 
 def test_the_same_every_time(make_city: Any) -> None:

@@ -122,6 +122,7 @@ def test_places_outside_the_city_are_refused(serve: Any, tmp_path: Any, departme
         ("PUT", "/v1/units/E01", {"status": "idle", "x": 1e155, "y": 0}, 422),
         ("POST", "/v1/policies", {"file": "other.policy"}, 409),
         ("DELETE", "/v1/policies/optimal", None, 409),
+        ("DELETE", "/v1/policies/closest-first", None, 409),
         ("DELETE", "/v1/policies/nothing", None, 404),
         ("GET", "/nowhere", None, 404),
         ("DELETE", "/v1/board", None, 405),

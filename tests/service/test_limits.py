@@ -1,6 +1,7 @@
 """The gate: bodies that are too long or no JSON, too many requests, other sites and other hosts."""
 
 import asyncio
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +21,10 @@ JSON = {"Content-Type": "application/json"}
 
 
 def test_long_bodies_are_refused(serve: Any) -> None:
-    """A body beyond the limit is 413, whether its length is said or it comes in chunks."""
+    """A body beyond the limit is 413, also if it comes in chunks; one of just that length is not."""
     client = serve(body_bytes=500)
-    assert client.post("/v1/decisions", json=ASKED).status_code == 200
+    longest = json.dumps(ASKED).ljust(500)
+    assert client.post("/v1/decisions", content=longest, headers=JSON).status_code == 200
     long = b" " * 501
     refused = client.post("/v1/decisions", content=long, headers=JSON)
     assert (refused.status_code, refused.headers["content-type"]) == (413, MEDIA_TYPE)
@@ -115,6 +117,14 @@ def test_keys_that_are_made_up_have_no_buckets_of_their_own(serve: Any, tmp_path
     client = serve(keys=tmp_path / "keys.json", requests_per_second=0.001)
     asked = [client.get("/v1/board", headers={"Authorization": f"Bearer rck_{number}"}) for number in range(3)]
     assert [answer.status_code for answer in asked] == [401, 429, 429]
+
+
+def test_each_key_has_a_bucket_of_its_own(serve: Any, tmp_path: Path) -> None:
+    """Two desks behind one address do not take requests from one another."""
+    tokens = [add_key(tmp_path / "keys.json", name, "read") for name in ("desk", "board")]
+    client = serve(keys=tmp_path / "keys.json", requests_per_second=0.001)
+    asked = [client.get("/v1/board", headers={"Authorization": f"Bearer {token}"}) for token in tokens * 2]
+    assert [answer.status_code for answer in asked] == [200, 200, 429, 429]
 
 
 def test_a_body_that_comes_too_slowly_is_given_up(policy_folder: Any) -> None:

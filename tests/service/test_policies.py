@@ -224,6 +224,16 @@ def test_what_is_found_of_an_old_policy_does_not_bring_it_back(policy_folder: Pa
     assert store.by_name["optimal"] is store.serving is new
 
 
+def test_what_is_found_of_another_policy_does_not_let_it_answer(policy_folder: Path) -> None:
+    """A policy that was asked for by its name, and was slow, is slow from then on; the other one answers as before."""
+    store = PolicyStore(load_policy(policy_folder / "optimal.policy"))
+    other, serving = load_policy(policy_folder / "cards.policy"), store.serving
+    store.add(other, serve=False)
+    store.mark(other, slow=not other.slow)
+    assert store.by_name["cards"].slow is not other.slow
+    assert store.serving is serving
+
+
 def test_there_always_is_a_closest_first(policy_folder: Path, department_city: City, tmp_path: Path) -> None:
     """A file may be called so if it is; when it is forgotten, the fallback is there all the same."""
     store = PolicyStore(load_policy(policy_folder / "optimal.policy"))

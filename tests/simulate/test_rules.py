@@ -1,18 +1,20 @@
 """Policies that come from outside: what a simulation cannot follow is refused in words, before any kernel sees it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.simulate.cases import simulated
+from tests.simulate.cases import policies_of, records_of, simulated, small_city
 
 import runcard
 from runcard.errors import InputError
 from runcard.mdp.problem import DispatchProblem
 from runcard.mdp.rows import OrderRule
 from runcard.policy.base import BulkRule, Certificate, Decision, Stored
+from runcard.policy.run_card import make_run_cards
+from runcard.simulate import engine
 from runcard.simulate.rules import array_rule
 
 CITY = runcard.generate_grid(side=3, num_stations=3, load=0.3, seed=5, trucks_per_station=2)
@@ -83,6 +85,22 @@ def test_a_team_that_cannot_go_is_refused(team: tuple[str, ...]) -> None:
     got = ", ".join(team) or "nobody"
     with pytest.raises(InputError, match=f"outsider: expected a team that can go to demand point .*; got {got}$"):
         simulated(CITY, [Outsider(team=team)], incidents=200)
+
+
+def test_a_line_with_two_trucks_of_a_station_needs_both_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In kernels cards send what they send that are asked for each incident, where stations have two trucks."""
+    monkeypatch.setattr(engine, "NUM_BATCHES", 2)
+    city = small_city(load=0.6)
+    city = replace(city, stations=tuple(replace(station, trucks=2) for station in city.stations))
+    cards = make_run_cards(*policies_of(city), depth=3)
+    stations = cards.problem.teams.stations[cards.lines]
+    assert (stations[..., 0] == stations[..., 1]).any()
+    compiled = records_of(city, [cards], incidents=400)[cards.name]
+    monkeypatch.setattr(engine, "fleet_rule", lambda fleet, decisions: None)
+    asked = records_of(city, [cards], incidents=400)[cards.name]
+    for records in (compiled, asked):
+        records["stations"].sort(axis=1)
+    assert np.array_equal(compiled, asked)
 
 
 def test_other_kinds_of_arrays_mean_the_same() -> None:

@@ -38,6 +38,16 @@ def test_trucks_arrive_by_the_clock(tmp_path: Path) -> None:
     assert records["outside"].tolist() == [0, 2]
 
 
+@pytest.mark.parametrize(("target", "late"), [(5.1, False), (5.0999, True)])
+def test_a_truck_that_is_there_at_the_target_is_in_time(target: float, late: bool) -> None:
+    """As the chances of its team say, at whatever time it was sent: adding that up must not make it late."""
+    city = street([1.7, 3.4], [0], [2], driving=CLOCKWORK, target_minutes=target, trucks_per_incident=1)
+    (policy,) = policies_of(city)
+    records = records_of(city, [policy], incidents=2_000)["closest-first"]
+    assert policy.problem.cost[1, 0] == late
+    assert (records["late"][records["outside"] == 0] == late).all()
+
+
 def test_a_truck_turns_back_where_it_is(tmp_path: Path) -> None:
     """The second truck turns round when the first has arrived: to the node behind it, and home from there."""
     # One truck is two minutes away; the other passes nodes after 1.5, 3 and 6 minutes.

@@ -1,10 +1,14 @@
 """What one worker computes."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from runcard import dispatch_problem, evaluate, solve_problem
 from runcard.errors import NotConvergedError
+from runcard.policy.base import Policy
 from runcard.study.experiment import IGNORING, Setting, experiment_named
 from runcard.study.tasks import Task, city_of, run_task, tasks_of
 
@@ -61,6 +65,17 @@ def test_a_policy_that_is_not_found_is_no_number(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("runcard.study.tasks.solve_problem", fails)
     rows = run_task(task("one-step-queueing-printed"))
     assert all(np.isnan(row["late_fraction"]) and not row["converged"] for row in rows)
+
+
+def test_a_policy_that_is_not_solved_to_its_tolerance_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However exactly it is evaluated, it may not be the policy that it is called."""
+
+    def vague(*given: Any, **options: Any) -> Policy:
+        policy: Any = solve_problem(*given, **options)
+        return replace(policy, certificate=replace(policy.certificate, converged=False))
+
+    monkeypatch.setattr("runcard.study.tasks.solve_problem", vague)
+    assert not any(row["converged"] for row in run_task(task("optimal")))
 
 
 def test_seconds_are_measured() -> None:

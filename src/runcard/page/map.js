@@ -653,4 +653,5 @@
     view.show(layers[0].id);
     return view.handle;
   };
+  window.runcardMap.make = make; // for scripts of pages
 })();

@@ -11,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 from starlette.responses import HTMLResponse
 
+from runcard.page import page_of
 from runcard.service.documents import DecisionRequest
 from runcard.service.problems import ProblemDocument
 
@@ -42,12 +43,4 @@ def describe(app: FastAPI) -> None:
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(docs_page(app.openapi()))
-
-
-def docs_page(description: dict[str, Any]) -> str:
-    """The description as a page: every route with its parameters, bodies and errors, then every document."""
-    from jinja2 import Environment, PackageLoader  # it takes a while to import
-
-    environment = Environment(loader=PackageLoader("runcard.service", ""), autoescape=True)
-    return environment.get_template("docs.html").render(description)
+        return HTMLResponse(page_of("api.html", **app.openapi()))

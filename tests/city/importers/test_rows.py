@@ -27,7 +27,7 @@ def test_rows_are_numbered_as_a_spreadsheet_does(tmp_path: Path) -> None:
         (b"id,x,x,y\n1,2,3,4\n", "expected column x once, got it 2 times"),
         (b"id;x;y\n1;2;3\n", "expected ',' between the columns, got ';'"),
         (b"id,x,y\n\xe9,2,3\n", "row 2 is not UTF-8 text: got byte 0xe9 .name its encoding"),
-        (b'id,x,y\n"1,2,3\n4,5,6\n', "row 2 is not valid CSV: a quote is opened there and never closed"),
+        (b'id,x,y\n"1,2,3\n', r"a\.csv: row 2 is not valid CSV"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path, content: bytes, words: str) -> None:

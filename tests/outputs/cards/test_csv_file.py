@@ -267,9 +267,9 @@ def test_what_is_no_file_of_cards_is_a_sentence(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "large.csv").write_text("area,kind\n")
     monkeypatch.setattr("runcard.outputs.cards.csv_file.MOST_BYTES", 4)
     for name, words in (
-        ("missing.csv", "expected a file of run cards, got none"),
-        ("folder.csv", "expected a file of run cards, got a folder"),
-        ("pipe.csv", "expected a file of run cards, got a device or a pipe"),
+        ("missing.csv", "missing.csv: the file is missing"),
+        ("folder.csv", "expected a file, got a folder"),
+        ("pipe.csv", "expected a file, got a device or a pipe"),
         ("large.csv", "expected a file of cards of at most"),
     ):
         with pytest.raises(InputError, match=words):
@@ -334,7 +334,7 @@ def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
         ("a,b\r\n1,2\r\n", "utf-8", "expected a column area once"),
         (text.split("\r\n")[0], "utf-8", "got no rows"),
         (text.replace("Old", "Öld"), "latin-1", "save it as CSV UTF-8"),
-        (text, "utf-16", "expected"),
+        (text, "utf-16", "save it as CSV UTF-8"),
     ):
         with pytest.raises(InputError, match=words):
             read_text(content, tmp_path, encoding)

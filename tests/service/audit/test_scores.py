@@ -71,6 +71,20 @@ def test_other_units_than_recommended_are_not_followed() -> None:
     assert [one.followed for one in scores_of(two)] == [False]
 
 
+def test_one_time_of_two_units_from_outside_is_nobodys() -> None:
+    """It does not say which of them was there, and least of all that both were."""
+    for number, first, met in ((1, 4.0, [True]), (2, None, [None])):
+        team = ["outside"] * number
+        (score,) = scores_of(
+            made_up(
+                0,
+                kinds=[{**KINDS[1], "units": team, "standards": [TWO[1] | {"arrivals": number}]}],
+                outcomes=[outcome_of(0, 4.0, units=("outside",)) | {"units": team, "kinds": {}}],
+            )
+        )
+        assert ([score.met], score.first_minutes) == (met, first)
+
+
 def test_without_an_outcome_or_a_standard_there_is_only_what_was_predicted() -> None:
     """Nothing is made up."""
     first, *_ = scored(None)

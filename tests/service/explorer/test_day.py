@@ -108,6 +108,8 @@ def test_only_what_lasts_into_the_day_is_kept_from_before_it(town: City, departm
     kept = still_there(events)
     assert [one for one in kept if one["minutes"] >= 0.0] == [one for one in events if one["minutes"] >= 0.0]
     assert all(any(unit["back"] > 0.0 for unit in one["units"]) for one in kept if one["minutes"] < 0.0)
+    one_is_back = {"minutes": -40.0, "units": [{"unit": "E01", "back": -5.0}, {"unit": "E02", "back": 12.0}]}
+    assert still_there([one_is_back]) == [one_is_back]
     assert summary_of(kept)["incidents"] == sum(one["minutes"] >= 0.0 for one in events)
 
 

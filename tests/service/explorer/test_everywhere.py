@@ -60,6 +60,18 @@ def test_units_chances_and_minutes_are_those_of_the_library(department: Plan) ->
             assert ranks == sorted(ranks)
 
 
+def test_a_gain_counts_what_comes_later(department: Plan) -> None:
+    """Who sends the smallest sum of cost and price never loses, also where another team costs less now."""
+    departs = []
+    for fleet in department.fleets:
+        scene = everywhere(fleet)
+        own, other = (fleet.problem.cost[of.teams, of.points] for of in (scene, scene.closest))
+        assert (scene.gains() >= 0.0).all()
+        assert ((scene.gains() > 0.0) == (scene.teams != scene.closest.teams)).all()
+        departs += (own > other).tolist()
+    assert any(departs)
+
+
 def test_those_that_are_missing_come_from_outside(department: Plan) -> None:
     """With one engine idle, it goes to every fire, and one comes from outside."""
     engines = department.fleet("engine")

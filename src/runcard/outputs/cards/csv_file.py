@@ -8,17 +8,17 @@ its row and column if not. Columns that a decision does not need are not read. S
 says how many lines its card has and which kinds go to the incident.
 """
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from runcard.city.conditions import OUTSIDE_ID
+from runcard.city.conditions import OUTSIDE_ID, UnreadableError
+from runcard.city.csv_text import CsvText, read_text
 from runcard.city.periods import Period, parse_hours
 from runcard.errors import InputError
 from runcard.output_file import write_whole
@@ -204,48 +204,39 @@ def read_cards(path: Path) -> CardFile:
 
 def _rows(path: Path) -> Iterator[_Row]:
     """The rows of a file that are not empty."""
-    content, num_rows = _content(path), 0
-    first = content.split(b"\n", 1)[0].decode(ENCODING, "replace")
-    plain = cache(lambda cell: plain_text(cell).strip())  # most cells are there many times: each is held once
+    num_rows, plain = 0, cache(lambda cell: plain_text(cell).strip())  # most cells are there many times: each held once
     try:
-        text = io.TextIOWrapper(io.BytesIO(content), ENCODING, newline="")
-        reader = csv.reader(text, delimiter=max(",;\t", key=first.count), strict=True)
-        columns = [name.strip() for name in next(reader, [])]
+        text = _text_of(path)
+        first = text.split("\n", 1)[0]
+        table = CsvText(text, separator=max(",;\t", key=first.count))
+        columns = table.header
         for name in NEEDED:
             if columns.count(name) != 1:
                 found = ", ".join(columns)
                 raise InputError(f"{path}: expected a column {name} once, as runcard cards writes it, got {found:.200}")
         places = [(name, columns.index(name)) for name in READ if name in columns]
-        for number, row in enumerate(reader, start=2):
-            if not any(cell.strip() for cell in row):
-                continue
+        for number, row in table.rows:
             if len(row) > len(columns):
                 raise InputError(f"{path} row {number}: expected {len(columns)} columns, got {len(row)}")
             row += [""] * (len(columns) - len(row))
             num_rows += 1
             yield _Row(str(path), number, {name: plain(row[place]) for name, place in places})
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: expected UTF-8 text: save it as CSV UTF-8 in the spreadsheet") from error
-    except csv.Error as error:
-        raise InputError(f"{path}: expected a CSV file of run cards: {error}") from error
+    except UnreadableError as error:
+        hint = " (save it as CSV UTF-8 in the spreadsheet)" if "not UTF-8" in str(error) else ""
+        raise InputError(f"{path}: {error}{hint}") from error
     if not num_rows:
         raise InputError(f"{path}: expected run cards, got no rows")
 
 
-def _content(path: Path) -> bytes:
-    """The bytes of a plain file; an InputError if there is none, or if it is too large."""
-    try:
-        if not path.is_file():
-            found = "a folder" if path.is_dir() else "a device or a pipe" if path.exists() else "none"
-            raise InputError(f"{path}: expected a file of run cards, got {found}")
-        if path.stat().st_size > MOST_BYTES:
+def _text_of(path: Path) -> str:
+    """The text of a file of cards; raises an UnreadableError if it has none, and an InputError if it is too large."""
+    with suppress(OSError):  # `read_text` says what is wrong
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
             raise InputError(
                 f"{path}: expected a file of cards of at most {MOST_BYTES >> 20} MiB: write fewer with --type, --kind, "
                 "--period or --depth, or decide by the policy file"
             )
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: could not be read: {error.strerror or error}") from error
+    return read_text(path)
 
 
 def _check_kinds(cards: Mapping[CardKey, Mapping[int, _Row]]) -> None:

@@ -19,14 +19,7 @@
 
   // ---- small tools
 
-  function make(tag, className, text, parent) {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
-    if (parent) parent.append(element);
-    return element;
-  }
-
+  const { make } = runcardMap;
   const CALLS = 1000;
   const perCalls = (missed) => String(Number((CALLS * missed).toPrecision(3)));
   // A standard that is not sure to be met is not met 100 %.

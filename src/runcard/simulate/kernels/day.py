@@ -335,7 +335,8 @@ def send(model: Any, state: Any, stations: Any) -> None:
     first = model.points[j].first_standard
     for s in range(first, model.points[j].last_standard):
         standard = model.standards[s]
-        missed = sent[sent[standard.arrivals - 1].order].there_at - call > standard.target
+        # The clock has added it up: a fixed time that is just the target is not late by rounding.
+        missed = sent[sent[standard.arrivals - 1].order].there_at - call > standard.target + MOMENT
         state.missed[s - first] = missed
         clock.late |= missed
         clock.missed += standard.weight * missed
