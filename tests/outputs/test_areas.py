@@ -11,7 +11,7 @@ import shapely
 from numpy.typing import NDArray
 
 from runcard.city import City, DemandPoint, Link, Node, Station, generate_grid
-from runcard.outputs.areas import Plane, areas_of, coloured
+from runcard.outputs.areas import MapPlane, areas_of, coloured
 
 Random = np.random.Generator
 
@@ -83,7 +83,7 @@ def test_longitude_and_latitude_are_drawn_to_scale() -> None:
 
     def places(*coords: tuple[float, float]) -> NDArray[np.float64]:
         city = row_city(np.array(coords))
-        plane = Plane(city)
+        plane = MapPlane(city)
         assert plane.coordinates(plane.nodes) == pytest.approx(np.array(coords), rel=1e-12)
         return plane.nodes
 

@@ -50,7 +50,7 @@ NOBODY: Final = -1
 """Instead of a station: no truck goes, because the incident needs fewer."""
 
 
-class Plane:
+class MapPlane:
     """Where a city is drawn: around 0 and within a square of side 1.
 
     What looks like longitude and latitude is drawn to scale: a degree of longitude is cos(latitude) of one of latitude.
@@ -80,10 +80,10 @@ class Plane:
 
 
 @dataclass(frozen=True, eq=False)
-class Areas:
+class AreaShapes:
     """The areas of a city, one for each demand node; of nodes at one place only the first has a shape."""
 
-    plane: Plane
+    plane: MapPlane
     node_ids: tuple[str, ...]
     middles: Places
     """[area] the place of its demand node."""
@@ -123,9 +123,9 @@ class Areas:
         return dict(zip(self.node_ids, polygons, strict=True))
 
 
-def areas_of(city: City, *, tidy: bool = True) -> Areas:
+def areas_of(city: City, *, tidy: bool = True) -> AreaShapes:
     """The areas of a city; if they are made easy on the eye (`area_tidy.py`), not every road node is inside its own."""
-    plane, node_ids = Plane(city), demand_nodes(city)
+    plane, node_ids = MapPlane(city), demand_nodes(city)
     centres = [city.node_numbers[node_id] for node_id in node_ids]
     roads = roads_of(city)
     lengths = np.hypot(*(plane.nodes[roads[:, 1]] - plane.nodes[roads[:, 0]]).T)
@@ -135,7 +135,7 @@ def areas_of(city: City, *, tidy: bool = True) -> Areas:
     stays = np.zeros(len(places), np.bool_)
     stays[centres] = True
     shapes, neighbours = area_shapes(places, owner, len(node_ids), step, stays if tidy else None)
-    return Areas(plane, node_ids, plane.nodes[centres], shapes, neighbours)
+    return AreaShapes(plane, node_ids, plane.nodes[centres], shapes, neighbours)
 
 
 def area_shapes(
@@ -201,7 +201,7 @@ def _around(places: Places, step: float) -> Places:
     return np.unique(shapely.get_coordinates(shapely.segmentize(edge, step)), axis=0)
 
 
-def station_colours(stations: Places, areas: Areas, maps: Iterable[Sequence[int]]) -> list[str]:
+def station_colours(stations: Places, areas: AreaShapes, maps: Iterable[Sequence[int]]) -> list[str]:
     """A colour for each station: on no map do areas of two stations with one colour touch.
 
     A map has the station of each area, as a number; below 0 or beyond the last is none.

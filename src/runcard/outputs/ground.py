@@ -7,7 +7,7 @@ import numpy as np
 
 from runcard.city.model import City
 from runcard.city.places import coordinates_of, is_lonlat
-from runcard.outputs.areas import Areas, areas_of
+from runcard.outputs.areas import AreaShapes, areas_of
 from runcard.plan.words import unit_name
 
 DEGREE_DECIMALS: Final = 5
@@ -16,7 +16,7 @@ PARTS: Final = 1e5
 """Coordinates that are no degrees are rounded to about this part of the width of the city."""
 
 
-def ground_of(city: City, areas: Areas | None = None) -> dict[str, Any]:
+def ground_of(city: City, areas: AreaShapes | None = None) -> dict[str, Any]:
     """The areas, roads and stations of a city, ready for JSON; `areas` are found if they are not known.
 
     `lonlat` says whether coordinates are longitude and latitude. The rings of an area are flat, [x1, y1, x2, y2, ...],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from runcard.city.model import City
 from runcard.errors import InputError
 from runcard.mdp.evaluate import Evaluation
-from runcard.outputs.areas import NOBODY, Areas, Places, areas_of, roads_of, station_colours
+from runcard.outputs.areas import NOBODY, AreaShapes, Places, areas_of, roads_of, station_colours
 from runcard.plan.everywhere import Everywhere, everywhere
 from runcard.plan.fleet import fleet_of
 from runcard.plan.words import expected_one_of, misses, table_words
@@ -30,7 +30,7 @@ class Drawing:
     """What all maps of a city share."""
 
     city: City
-    areas: Areas
+    areas: AreaShapes
     points: tuple[int, ...]
     """By area: its demand point, and of several the one with the most incidents."""
     incidents_per_day: NDArray[np.float64]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from runcard.assess.team_shares import TeamShares
 from runcard.city.model import City
 from runcard.mdp.problem import MINUTES, P_LATE, DispatchProblem
-from runcard.outputs.areas import NOBODY, Areas, station_colours
+from runcard.outputs.areas import NOBODY, AreaShapes, station_colours
 from runcard.outputs.report.findings import Report, StationUnits
 from runcard.page import classes_of, sequential
 from runcard.plan.everywhere import Everywhere
@@ -86,7 +86,7 @@ class KindMap:
         )
 
 
-def layers_of(report: Report, areas: Areas) -> list[Layer]:
+def layers_of(report: Report, areas: AreaShapes) -> list[Layer]:
     """Every layer of the map, kind after kind."""
     found = []
     for kind in report.city.kinds:
@@ -145,7 +145,7 @@ def _mean_of(chances: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.where(known.any(axis=0), total / np.maximum(1, known.sum(axis=0)), np.nan)
 
 
-def team_layer(own: KindMap, areas_drawn: Areas) -> Layer:
+def team_layer(own: KindMap, areas_drawn: AreaShapes) -> Layer:
     """The unit that is first due in each area with every unit idle, and the others that go."""
     # An area is coloured by the answer to the type of incident with the most units; of these, the first.
     shown = {node: max((own.teams[point][0] for point in points), key=len) for node, points in own.points.items()}

@@ -23,7 +23,7 @@ MOST_LOAD: Final = 100.0
 
 
 @dataclass(frozen=True)
-class UnitChange:
+class ChangeOfUnits:
     """A change of units; as text, the option of `runcard whatif` that asks for it."""
 
     what: str
@@ -39,25 +39,25 @@ class UnitChange:
         return f"{self.option} {self.what}{self.sign}{self.place}"
 
 
-class Add(UnitChange):
+class Add(ChangeOfUnits):
     """One more unit of a kind at a place."""
 
     option, form, sign = "--add", "KIND@PLACE", "@"
 
 
-class Close(UnitChange):
+class Close(ChangeOfUnits):
     """A station closes, and the units that are still there go away."""
 
     option = "--close"
 
 
-class Remove(UnitChange):
+class Remove(ChangeOfUnits):
     """A unit goes away; where there is no roster, one truck of a station."""
 
     option = "--remove"
 
 
-class Move(UnitChange):
+class Move(ChangeOfUnits):
     """A unit moves to a place; where there is no roster, one truck of a station does."""
 
     option, form, sign = "--move", "UNIT:PLACE", ":"
@@ -73,7 +73,7 @@ class Load:
         return f"--load {self.factor:g}"
 
 
-CityChange = UnitChange | Load
+CityChange = ChangeOfUnits | Load
 
 
 def read_changes(
@@ -120,7 +120,7 @@ def _split_all(texts: Iterable[str], sign: str, heads: Iterable[str], places: Co
     return found
 
 
-def _parts(text: str, change: type[UnitChange], heads: Iterable[str]) -> tuple[str, str]:
+def _parts(text: str, change: type[ChangeOfUnits], heads: Iterable[str]) -> tuple[str, str]:
     """What stands before and behind a sign: the longest known head, or up to the first sign."""
     sign = change.sign
     known = [head for head in heads if text.startswith(head + sign)]

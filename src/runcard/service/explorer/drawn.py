@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from runcard.city.model import City
-from runcard.outputs.areas import NOBODY, Areas, areas_of, station_colours
+from runcard.outputs.areas import NOBODY, AreaShapes, areas_of, station_colours
 from runcard.outputs.cards.book import closest_stations
 from runcard.outputs.ground import ground_of
 from runcard.outputs.unit_routes import UnitRoutes
@@ -31,7 +31,7 @@ class Drawn:
         self._routes: dict[tuple[str, int], UnitRoutes] = {}
 
     @cached_property
-    def areas(self) -> Areas:
+    def areas(self) -> AreaShapes:
         """The areas of the city."""
         return areas_of(self.policy.city)
 
@@ -85,7 +85,7 @@ class Drawn:
         return [line for line in lines if line[:2] != line[2:]]
 
 
-def colours_of(city: City, plan: Plan, areas: Areas) -> dict[str, str]:
+def colours_of(city: City, plan: Plan, areas: AreaShapes) -> dict[str, str]:
     """By station: a colour that its neighbours, and theirs when the closest is busy, do not have where possible."""
     area_of, number, maps = {name: n for n, name in enumerate(areas.node_ids)}, city.station_numbers, []
     for fleet in plan.fleets:
