@@ -8,8 +8,6 @@ from pathlib import Path
 from tests.town import plain_town
 
 from runcard.city import DemandPoint, read_city, write_city
-from runcard.outputs.fit_file import care_line
-from runcard.plan.file import load
 
 
 def test_golden_teams_are_sent_when_every_truck_is_idle(run, golden, tmp_path: Path) -> None:
@@ -31,14 +29,6 @@ def test_json_has_the_keys_of_the_contract(run, policy_file: Path) -> None:
     assert {tuple(option["team"]) for option in options} == {("s0", "s1"), ("s0", "s3"), ("s1", "s3")}
     totals = [option["p_late"] + option["price"] for option in options]
     assert totals == sorted(totals)
-
-
-def test_a_bad_fit_is_said_beside_the_answer(run, policy_file: Path, tmp_path: Path) -> None:
-    """Whoever follows it should know that the city was badly fitted to its log; nothing of it without a fault."""
-    faults = ("Routes explain only 12 % of the variance.",)
-    bad = replace(load(policy_file), fit_faults=faults).save(tmp_path / "bad.policy")
-    asked = ("--at", "n5", "--idle", "all")
-    assert run("decide", bad, *asked).out == run("decide", policy_file, *asked).out + f"{care_line(faults)}\n"
 
 
 def test_all_and_every_station_are_the_same(run, policy_file: Path, grid_folder: Path) -> None:

@@ -36,16 +36,6 @@ def test_rows_come_back(tmp_path: Path) -> None:
     assert found == sorted(tuple(row.values()) for row in added)
 
 
-def test_a_part_that_was_cut_off_is_not_done(tmp_path: Path) -> None:
-    """As of a disk that was full, or a copy that was stopped: its task is done again."""
-    folder = filled(tmp_path / "study")
-    assert all(folder.is_done(task) for task in TASKS)
-    part = folder.part(TASKS[0])
-    for left in (part.read_bytes()[:-1], b""):
-        part.write_bytes(left)
-        assert not folder.is_done(TASKS[0])
-
-
 def test_the_file_of_an_experiment_does_not_depend_on_the_order(tmp_path: Path) -> None:
     """Parts that were added in another order give the same bytes."""
     first = filled(tmp_path / "a").finish(EXPERIMENT, TASKS)
