@@ -75,17 +75,21 @@ def test_a_solve_that_is_stopped_leaves_no_file(grid_folder: Path, tmp_path: Pat
 
 STOP_IN_RECORDS = """
 import sys, time
-from runcard.outputs.records import RecordFile
+from runcard.database import memory_database
+from runcard.outputs import parquet
 
-copy = RecordFile._copy
+fill_whole = parquet.fill_whole
 
-def slowly(self, draft):
-    copy(self, draft)
-    print("written", flush=True)
-    # What duckdb does for minutes, if there are many rows.
-    self._database.execute("SELECT max(md5(range::VARCHAR)) FROM range(2000000000)")
+def fill_slowly(path, fill):
+    def slowly(draft):
+        fill(draft)
+        print("written", flush=True)
+        # What duckdb does for minutes, if there are many rows.
+        memory_database().execute("SELECT max(md5(range::VARCHAR)) FROM range(2000000000)")
 
-RecordFile._copy = slowly
+    return fill_whole(path, slowly)
+
+parquet.fill_whole = fill_slowly
 from runcard.cli import main
 sys.exit(main())
 """
