@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from runcard.calibrate.mapping import LOG_COLUMNS, TIMES, LogMapping
 from runcard.calibrate.rejected import Rejected
 from runcard.city.conditions import near, plain
-from runcard.errors import InputError, interruptible
+from runcard.database import interruptible, memory_database
+from runcard.errors import InputError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 BLOCK: Final = 1 << 20
+SPARE: Final = 8
+"""So many cells more than the header a row may have where DuckDB counts them."""
+NO_CELL: Final = "\x01"
+"""What stands for a cell that a row does not have."""
 SPACES: Final = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
 """What `str.strip` takes away."""
 STRIPPED: Final = f"""CREATE MACRO stripped(cell) AS
@@ -83,10 +88,8 @@ class Rows:
 
 def read_rows(sources: Sequence[Source], mapping: LogMapping, day_pattern: str, rejected: Rejected) -> Rows:
     """The rows of some files; what `day_pattern` matches is the day of a time."""
-    import duckdb
-
     keys = [key for key in LOG_COLUMNS if any(key in source.columns for source in sources)]
-    with interruptible(), duckdb.connect(config={"threads": 2}) as database:
+    with interruptible(), memory_database(threads=2) as database:
         table = _Table(database, keys, day_pattern)
         for number, source in enumerate(sources):
             path = source.path
@@ -102,7 +105,7 @@ def read_rows(sources: Sequence[Source], mapping: LogMapping, day_pattern: str, 
                 ) from None
             except OSError as error:
                 raise InputError(f"{path}: the file cannot be read: {error.strerror}") from None
-        return table.rows(len(sources))
+        return table.rows()
 
 
 def _read_file(table: "_Table", number: int, source: Source, mapping: LogMapping, rejected: Rejected) -> None:
@@ -118,7 +121,11 @@ def _read_file(table: "_Table", number: int, source: Source, mapping: LogMapping
         if num_plain is not None:
             options = f"skip = 1, delim = chr({ord(mapping.separator)}), max_line_size = {csv.field_size_limit()}"
             with suppress(duckdb.Error):
-                if table.read(number, source.path, len(header), places, "NULL", options) == num_plain:
+                table.read(number, source.path, len(header), places, "NULL", options)
+                num_rows, misshapen = table.lines(number, len(header))
+                if num_rows == num_plain and all(cells < len(header) + SPARE for _, cells in misshapen):
+                    for line, cells in misshapen:
+                        _reject(rejected, source, line, f"expected {len(header)} cells", f"{cells} cells")
                     return
         file.seek(0)
         reader = csv.reader(file, delimiter=mapping.separator)
@@ -127,7 +134,7 @@ def _read_file(table: "_Table", number: int, source: Source, mapping: LogMapping
             tidy = Path(folder) / "rows.csv"
             with tidy.open("w", newline="", encoding="utf-8", errors="replace") as copy:
                 writer = csv.writer(copy, quoting=csv.QUOTE_ALL, lineterminator="\n")
-                rows = _cells(reader, len(header), rejected, source.prefix)
+                rows = _cells(reader, len(header), rejected, source)
                 writer.writerows([line, *map(cells.__getitem__, places.values())] for line, cells in rows)
             places = {key: place for place, key in enumerate(places, start=1)}
             longest = 4 * csv.field_size_limit() * (len(places) + 1)
@@ -157,20 +164,20 @@ def _header(source: Source, reader: Any) -> list[str]:
 def _num_plain_rows(path: Path) -> int | None:
     """The number of lines behind the header; None if DuckDB may find other cells in them than Python's csv.
 
-    It skips spaces before a quote, and takes a carriage return alone for something else.
+    It skips spaces before a quote, and takes a carriage return alone for something else. NO_CELL stands for no cell.
     """
     num = -1
     with path.open("rb") as file:
         for block in iter(lambda: file.read(BLOCK) + file.readline(), b""):
             ends = block.count(b"\n")
-            if b' "' in block or block.count(b"\r") not in (0, ends):
+            if b' "' in block or NO_CELL.encode() in block or block.count(b"\r") not in (0, ends):
                 return None
             block.decode()
             num += ends + (not block.endswith(b"\n"))
     return num
 
 
-def _cells(reader: Any, width: int, rejected: Rejected, prefix: str) -> Iterator[tuple[int, list[str]]]:
+def _cells(reader: Any, width: int, rejected: Rejected, source: Source) -> Iterator[tuple[int, list[str]]]:
     """The rows that are as wide as the header, with the lines on which they begin."""
     line = reader.line_num + 1
     while True:
@@ -179,15 +186,18 @@ def _cells(reader: Any, width: int, rejected: Rejected, prefix: str) -> Iterator
                 if len(cells) == width:
                     yield line, cells
                 elif cells:
-                    rejected.add(line, f"{prefix}expected {width} cells", found=f"{len(cells)} cells")
-                    rejected.misshapen += not prefix
+                    _reject(rejected, source, line, f"expected {width} cells", f"{len(cells)} cells")
                 line = reader.line_num + 1
             return
         except csv.Error as error:
             for lost in range(line, max(reader.line_num, line) + 1):  # a quote that is never closed swallows many
-                rejected.add(lost, f"{prefix}not valid CSV", found=f"lines {line} to {reader.line_num}: {error}")
-                rejected.misshapen += not prefix
+                _reject(rejected, source, lost, "not valid CSV", f"lines {line} to {reader.line_num}: {error}")
             line = reader.line_num + 1
+
+
+def _reject(rejected: Rejected, source: Source, line: int, reason: str, found: str) -> None:
+    rejected.add(line, f"{source.prefix}{reason}", found=found)
+    rejected.misshapen += not source.prefix
 
 
 class _Table:
@@ -195,6 +205,7 @@ class _Table:
 
     def __init__(self, database: "DuckDBPyConnection", keys: Sequence[str], day_pattern: str) -> None:
         self._database = database
+        self._widths: dict[int, int] = {}
         self._parts = {key: (key, key, "{}") for key in keys if key not in TIMES}
         """By name of a column: what its texts are, the column of a log they are in, and how they are got from it."""
         for key in TIMES:
@@ -204,24 +215,34 @@ class _Table:
         database.execute(f"CREATE MACRO day(time) AS regexp_extract(time, '{day_pattern}')")
         database.execute("CREATE MACRO clock(time) AS substr(time, length(day(time)) + 1)")
 
-    def read(self, source: int, path: Path, width: int, places: Mapping[str, int], line: str, options: str) -> int:
-        """The number of rows of a file, which are now in a table; NULL is the line of each if every line is a row."""
+    def read(self, source: int, path: Path, width: int, places: Mapping[str, int], line: str, options: str) -> None:
+        """Put the rows of a file into a table of its own; NULL is the line of each if every line is a row."""
         cells = dict.fromkeys(LOG_COLUMNS, "''") | {key: f"stripped(cell{place})" for key, place in places.items()}
         texts = "".join(f', {part.format(cells[key])} AS "{name}"' for name, (_, key, part) in self._parts.items())
-        columns = {f"cell{place}": "VARCHAR" for place in range(width)}
+        self._widths[source] = width
+        every = [f"cell{place}" for place in range(width + SPARE)]
+        is_whole = f"{every[width - 1]} IS NOT NULL AND {every[width]} IS NULL"
         name = glob.escape(str(path)).replace("'", "''")
-        table = self._database.execute(
-            f"CREATE OR REPLACE TABLE rows{source} AS SELECT {line}::BIGINT AS line{texts} "
-            f"FROM read_csv('{name}', columns = {columns}, auto_detect = false, header = false, quote = '\"', "
-            f"escape = '\"', compression = 'none', {options})"
+        self._database.execute(
+            f"CREATE OR REPLACE TABLE rows{source} AS SELECT {line}::BIGINT AS line, "
+            f"if({is_whole}, {width}, list_count([{', '.join(every)}])) AS num_cells{texts} "
+            f"FROM read_csv('{name}', columns = {dict.fromkeys(every, 'VARCHAR')}, auto_detect = false, "
+            f"header = false, quote = '\"', escape = '\"', compression = 'none', null_padding = true, "
+            f"nullstr = chr({ord(NO_CELL)}), allow_quoted_nulls = false, {options})"
         )
-        return int(table.fetchall()[0][0])
 
-    def rows(self, num_sources: int) -> Rows:
+    def lines(self, source: int, width: int) -> tuple[int, list[tuple[int, int]]]:
+        """The number of rows of a file in which every line is one, and the lines and cells of those not so wide."""
+        (num_rows,) = self._database.execute(f"SELECT count(*) FROM rows{source}").fetchall()[0]
+        misshapen = f"SELECT rowid + 2, num_cells FROM rows{source} WHERE num_cells <> {width} ORDER BY rowid"
+        return num_rows, self._database.execute(misshapen).fetchall()
+
+    def rows(self) -> Rows:
         """All rows of the tables."""
         tables = (  # their rows are in the order of the file
-            f"SELECT {source} AS source, * REPLACE (coalesce(line, rowid + 2) AS line) FROM rows{source}"
-            for source in range(num_sources)
+            f"SELECT {source} AS source, * REPLACE (coalesce(line, rowid + 2) AS line) FROM rows{source} "
+            f"WHERE num_cells = {width}"
+            for source, width in self._widths.items()
         )
         self._database.execute(f"CREATE VIEW rows AS {' UNION ALL '.join(tables)}")
         texts: dict[str, tuple[str, ...]] = {}
