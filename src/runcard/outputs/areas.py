@@ -158,7 +158,10 @@ def area_shapes(
     regions = [diagram.regions[diagram.point_region[place]] for place in np.flatnonzero(owner >= 0).tolist()]
     cell_of = np.repeat(np.arange(len(regions)), [len(region) for region in regions])
     cells = shapely.polygons(shapely.linearrings(diagram.vertices[np.concatenate(regions)], indices=cell_of))
-    shapes = [shapely.coverage_union_all(cells[owner[owner >= 0] == area]) for area in range(num_areas)]
+    owned = owner[owner >= 0]
+    order = np.argsort(owned, kind="stable")
+    of_areas = np.split(cells[order], np.searchsorted(owned[order], np.arange(1, num_areas)))
+    shapes = [shapely.coverage_union_all(of_area) for of_area in of_areas]
     long = borders.tocoo()
     pairs = owner[np.stack([long.row, long.col])[:, long.data > 1e-6 * step]]
     pairs = np.unique(pairs[:, (pairs[0] >= 0) & (pairs[0] < pairs[1])], axis=1)
