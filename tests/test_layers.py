@@ -12,6 +12,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "runcard"
 RANKS = {
     "errors": -1,
+    "database": 0,
     "interval": 0,
     "table": 0,
     "memory": 0,

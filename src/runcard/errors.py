@@ -14,8 +14,7 @@ Messages are one readable sentence for the person who made the mistake: where, w
 """
 
 import copyreg
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -70,14 +69,3 @@ class MissingExtraError(RuncardError):
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(f"{feature} needs {package}, which is not installed: pip install 'runcard[{extra}]'")
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Work of DuckDB, which makes a RuntimeError of Ctrl-C: here it stays a KeyboardInterrupt."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "interrupt" in str(error).lower():
-            raise KeyboardInterrupt from error
-        raise

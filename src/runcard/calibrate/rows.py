@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from runcard.calibrate.mapping import LOG_COLUMNS, TIMES, LogMapping
 from runcard.calibrate.rejected import Rejected
 from runcard.city.conditions import near, plain
-from runcard.errors import InputError, interruptible
+from runcard.database import interruptible, memory_database
+from runcard.errors import InputError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -87,10 +88,8 @@ class Rows:
 
 def read_rows(sources: Sequence[Source], mapping: LogMapping, day_pattern: str, rejected: Rejected) -> Rows:
     """The rows of some files; what `day_pattern` matches is the day of a time."""
-    import duckdb
-
     keys = [key for key in LOG_COLUMNS if any(key in source.columns for source in sources)]
-    with interruptible(), duckdb.connect(config={"threads": 2}) as database:
+    with interruptible(), memory_database(threads=2) as database:
         table = _Table(database, keys, day_pattern)
         for number, source in enumerate(sources):
             path = source.path

@@ -1,23 +1,17 @@
-"""Parquet files: made by a database in memory, and written whole or not at all."""
+"""Parquet files: written whole or not at all."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runcard.errors import RuncardError, interruptible
+from runcard.database import interruptible
+from runcard.errors import RuncardError
 from runcard.output_file import fill_whole
 from runcard.plan.words import first_line
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-
-def memory_database() -> "DuckDBPyConnection":
-    """A database in memory that works on one thread, so that files are written in one order."""
-    import duckdb
-
-    return duckdb.connect(":memory:", config={"threads": 1})
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from runcard.city.conditions import OUTSIDE_ID
 from runcard.city.model import City
+from runcard.database import memory_database
 from runcard.output_file import check_output_file
-from runcard.outputs.parquet import memory_database, our_errors, write_parquet
+from runcard.outputs.parquet import our_errors, write_parquet
 
 COLUMNS = {
     "scenario": ("VARCHAR", None),

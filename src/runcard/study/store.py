@@ -12,26 +12,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from runcard.database import memory_database
 from runcard.errors import InputError
 from runcard.output_file import DRAFT_ENDING, write_whole
-from runcard.outputs.parquet import memory_database, write_parquet
+from runcard.outputs.parquet import write_parquet
 from runcard.study.experiment import Experiment
 from runcard.study.tasks import Row, Task
-
-if TYPE_CHECKING:
-    import duckdb
 
 MANIFEST = "study.json"
 PARQUET_END = b"PAR1"
 _TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN"}
 _SORTED = "SELECT * FROM read_parquet(?) ORDER BY ALL"
-
-
-def connect() -> "duckdb.DuckDBPyConnection":
-    """What reads and writes the files of a study."""
-    return memory_database()
 
 
 @dataclass(frozen=True)
@@ -98,7 +91,7 @@ class StudyFolder:
 
     def rows(self, experiment: Experiment) -> dict[str, Any]:
         """The rows of the file of an experiment as an array for each column, sorted."""
-        with connect() as database:
+        with memory_database() as database:
             found: dict[str, Any] = database.execute(_SORTED, [[str(self._file(experiment))]]).fetchnumpy()
         return found
 
@@ -117,5 +110,5 @@ def _is_whole(path: Path) -> bool:
 
 def _write(path: Path, query: str, values: list[Any]) -> Path:
     """The Parquet file that now holds the rows of a query."""
-    with connect() as database:
+    with memory_database() as database:
         return write_parquet(database, query, path, values)

@@ -24,8 +24,10 @@ from runcard.outputs.cards.about import MARK, RULE
 from runcard.outputs.cards.book import CardBook, make_book
 from runcard.outputs.cards.csv_file import columns_of
 from runcard.outputs.cards.depth import measure_depths
+from runcard.outputs.cards.district_map import DistrictMap
+from runcard.outputs.cards.pdf_file import MAP_WIDTH
 from runcard.outputs.cards.print_rows import districts_of
-from runcard.outputs.cards.print_table import PAGE
+from runcard.outputs.cards.print_table import PAGE, width_of
 from runcard.outputs.cards.write import check_cards_file, write_cards
 from runcard.plan.plan import plan_of, solve
 
@@ -264,6 +266,22 @@ def test_a_long_fallback_order_says_where_it_ends() -> None:
     assert len(order.split()) == 13
     assert order.endswith("…")
     assert any("the first 12 units are printed" in " ".join(page.texts) for page in printed(book))
+
+
+def test_the_units_of_a_station_are_whole_on_a_map(town: CardBook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No label is cut off at the edge of its map, however near its station is."""
+    labels, write = list[tuple[float, float]](), DistrictMap._write_with_halo
+
+    def noted(self: DistrictMap, x: float, y: float, text: str, size: float) -> None:
+        half = 0.5 * size * width_of(text)
+        labels.append((x - half, x + half))
+        write(self, x, y, text, size)
+
+    monkeypatch.setattr(DistrictMap, "_write_with_halo", noted)
+    printed(town)
+    assert len(labels) > 105
+    assert min(left for left, _ in labels) >= 0.0
+    assert max(right for _, right in labels) <= MAP_WIDTH
 
 
 def test_every_page_has_the_whole_rule(book: CardBook) -> None:

@@ -8,13 +8,15 @@ from reportlab.platypus import Flowable
 from runcard.city.model import City
 from runcard.mdp.arrays import Floats
 from runcard.outputs.cards.print_rows import District
-from runcard.outputs.cards.print_table import POINTS, font_name
+from runcard.outputs.cards.print_table import POINTS, font_name, width_of
 from runcard.outputs.ground import ground_of
 from runcard.page.picture import INK
 
 AROUND: Final = 0.2
 """What a map shows around a district, as a part of its size."""
 SHADE, ROAD = "#C9CDD2", "#7F8890"
+LETTERS: Final = 7.0
+"""Of the units of a station."""
 STROKE, FILL = 1, 0
 """Ways to write letters in a PDF file: their outline, and their inside."""
 LOCATOR: Final = 0.24
@@ -102,8 +104,11 @@ class DistrictMap(Flowable):  # type: ignore[misc, unused-ignore]
             half = 3.9 if is_home else 3.2
             self._draw_ring(np.array([(x - half, y - half), (x + half, y - half), (x, y + half)]))
             if not is_home:  # its units are beside the map: there they would hide the numbers of areas
-                middle = float(np.clip(x, 0.06 * width, 0.94 * width))
-                self._write_with_halo(middle, y + 0.035 * height, self.maps.labels[station_id], 7.0)
+                label = self.maps.labels[station_id]
+                half = 0.5 * LETTERS * width_of(label) + 2.0
+                self._write_with_halo(
+                    float(np.clip(x, half, max(half, width - half))), y + 0.035 * height, label, LETTERS
+                )
 
     def _draw_locator(self) -> None:
         """Draw all stations as dots, and what the map shows as a box, in the lower right corner."""

@@ -10,22 +10,13 @@ from typing import Any, Final
 from runcard.city.areas import NO_AREA, area_of_nodes, demand_nodes
 from runcard.city.model import LATE
 from runcard.outputs import fit_file
-from runcard.outputs.fit_file import care_words
 from runcard.outputs.ground import ground_of
-from runcard.outputs.whatif.one_more_words import (
-    change_a_year,
-    decimals_a_year,
-    misses_per_100,
-    one_more_headline,
-    place_words,
-    proof_words,
-    see_more,
-    year_span,
-)
+from runcard.outputs.whatif import one_more_words as words
+from runcard.outputs.whatif.one_more_words import decimals_a_year, place_words
 from runcard.outputs.whatif.places import OneMore, Place
 from runcard.outputs.whatif.words import a_year, whole
 from runcard.page import classes_of, page_of, sequential
-from runcard.plan.words import certainty, misses
+from runcard.plan.words import certainty, misses, table_words
 
 NOWHERE: Final = {"colour": "var(--rc-empty)", "hatch": "", "label": "no station here, so not looked at"}
 """How areas are shown in which no place was looked at."""
@@ -128,19 +119,5 @@ def _lines(found: OneMore, place: Place, unit: str, rank: int | None) -> list[st
 
 def one_more_page(found: OneMore) -> str:
     """The text of the page."""
-    return page_of(
-        "one_more.html",
-        map_data=one_more_map(found),
-        found=found,
-        care=care_words(found.fit_faults),
-        fit_file=fit_file,
-        headline=one_more_headline(found),
-        proof=proof_words(found),
-        see_more=see_more(found),
-        what=misses(found.city),
-        unit=found.kind,
-        place_words=place_words,
-        change_a_year=change_a_year,
-        misses_per_100=misses_per_100,
-        year_span=year_span,
-    )
+    map_data, missed = one_more_map(found), table_words(found.city)
+    return page_of("one_more.html", map_data=map_data, found=found, words=words, fit_file=fit_file, missed=missed)

@@ -5,26 +5,12 @@ from typing import Final
 from runcard.assess.area_changes import AreaChange
 from runcard.assess.work_changes import WorkChange
 from runcard.outputs import fit_file
-from runcard.outputs.fit_file import care_words
+from runcard.outputs.whatif import words
 from runcard.outputs.whatif.layers import map_data
 from runcard.outputs.whatif.result import Effect
-from runcard.outputs.whatif.words import (
-    a_year,
-    area_words,
-    arrival_lines,
-    closest_words,
-    headline,
-    method,
-    policy_words,
-    signed,
-    span,
-    standard_words,
-    why_parts,
-    why_words,
-)
 from runcard.outputs.why import MEANT, why_rows
 from runcard.page import page_of
-from runcard.plan.words import misses, table_words
+from runcard.plan.words import table_words
 
 MOST_AREAS: Final = 10
 """That gain, and that lose, in a table."""
@@ -39,27 +25,13 @@ def whatif_page(effect: Effect) -> str:
         "whatif.html",
         map_data=map_data(effect),
         effect=effect,
-        what=misses(effect.before),
-        yearly=a_year(effect.period),
-        area_words=area_words(effect),
-        plain=effect.before.plain,
-        missed=table_words(effect.before),
-        care=care_words(effect.fit_faults),
+        words=words,
         fit_file=fit_file,
-        headline=headline(effect),
-        headline_closest=headline(effect, 1),
-        arrivals=arrival_lines(effect),
-        method=method(effect),
-        policy_words=policy_words(effect),
-        why=why_rows(why_parts(effect)),
+        missed=table_words(effect.before),
+        why=why_rows(words.why_parts(effect)),
         meant=MEANT,
-        why_words=why_words(effect),
         tables={"losers": losers, "gainers": gainers},
         units=changed_units(effect),
-        signed=signed,
-        span=span,
-        closest_words=closest_words,
-        standard_words=standard_words,
     )
 
 

@@ -12,10 +12,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
+from runcard.database import memory_database
 from runcard.errors import InputError
 from runcard.output_file import check_output_file, fill_whole
 from runcard.outputs.cards.cells import ENCODING, csv_text, units_cell
-from runcard.outputs.parquet import memory_database, our_errors, write_parquet
+from runcard.outputs.parquet import our_errors, write_parquet
 from runcard.service.audit.outcomes import moment_of
 from runcard.service.audit.scores import known_outcome, scores_of
 
