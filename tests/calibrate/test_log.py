@@ -347,6 +347,7 @@ CELLS = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(rows=st.lists(st.lists(CELLS, min_size=8, max_size=11), max_size=12), zone=st.sampled_from([None, PACIFIC]))
 def test_whatever_stands_in_a_file_every_row_is_accounted_for(rows: list[list[str]], zone: str | None) -> None:

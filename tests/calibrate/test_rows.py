@@ -47,6 +47,7 @@ def test_a_file_as_it_should_be_is_read_as_it_is(tmp_path: Path, monkeypatch: py
         assert rejected.rows == [(5, "expected 5 cells", "", "", "2 cells"), (6, "expected 5 cells", "", "", "6 cells")]
 
 
+@pytest.mark.slow
 def test_any_other_file_has_the_cells_that_csv_finds(tmp_path: Path) -> None:
     """Quotes where none belong, lone carriage returns, empty lines and mixed line ends are read as csv reads them."""
     path, good = tmp_path / "log.csv", "7,E7,1,2,2024-05-01T10:00\n"
