@@ -30,6 +30,10 @@ def test_faults_are_counted_in_words() -> None:
     assert faults == ("Roads are wrong.", "Incidents come in bursts.")
     assert "the fit is bad in 2 ways" in care_words(faults)
     assert "the fit is bad in 1 way (" in care_words(faults[:1])
+    of_unit = "E38 changes, and its work is off by more than a third."  # a part of the way that names all such units
+    for words in (care_words((of_unit, *faults)), care_line((of_unit, *faults))):
+        assert "the fit is bad in 2 ways" in words
+        assert of_unit in words
     assert care_line(faults).endswith("the fit is bad in 2 ways, which fit.html lists. Roads are wrong.")
     assert care_line(faults[1:]).endswith("the fit is bad in 1 way. Incidents come in bursts.")
     assert care_line(()) == ""

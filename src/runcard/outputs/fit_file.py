@@ -71,12 +71,17 @@ def care_line(faults: Sequence[str], most: int = 1) -> str:
     if not faults:
         return ""
     more = f", which {PAGE_FILE} lists" if len(faults) > 1 else ""
-    return " ".join([f"{CARE} {counted(len(faults), 'way')}{more}.", *faults[:most]])
+    return " ".join([f"{_care(faults)}{more}.", *faults[:most]])
 
 
 def care_words(faults: Sequence[str]) -> str:
     """What comes before all numbers of a badly fitted city, with what is wrong of units that change; else empty."""
     if not faults:
         return ""
-    care = f"{CARE} {counted(len(faults), 'way')} (“{AGREEMENT}”)."
+    care = f"{_care(faults)} (“{AGREEMENT}”)."
     return " ".join([care, *(fault for fault in faults if CHANGES in fault)])
+
+
+def _care(faults: Sequence[str]) -> str:
+    """In how many ways a fit is bad; what is wrong of units that change is a part of one of these."""
+    return f"{CARE} {counted(sum(CHANGES not in fault for fault in faults) or len(faults), 'way')}"
